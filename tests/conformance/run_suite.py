@@ -1,0 +1,56 @@
+"""Run the ONNX backend suite (or the cases whose names match a pattern) and print what does not pass.
+
+    python tests/conformance/run_suite.py '^test_conv' [-v] [--errors]
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import re
+import sys
+import traceback
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+sys.path.insert(0, os.path.dirname(__file__))
+
+import suite  # noqa: E402
+
+from trueport.backend import prepare  # noqa: E402
+
+
+def run(case: object) -> None:
+    model = suite.model_of(case)
+    rep = prepare(model)
+    for inputs, expected in suite.data_of(case, model):
+        suite.compare(case, expected, list(rep.run(inputs)))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("pattern", nargs="?", default="")
+    parser.add_argument("--op", help="only cases whose model uses this operator at its top level")
+    parser.add_argument("-v", action="store_true", help="full tracebacks")
+    arguments = parser.parse_args()
+    outcome: collections.Counter[str] = collections.Counter()
+    for name, case in suite.cases().items():
+        if not re.search(arguments.pattern, name):
+            continue
+        if arguments.op and arguments.op not in suite.operators(suite.model_of(case)):
+            continue
+        try:
+            run(case)
+            outcome["passed"] += 1
+        except Exception as error:
+            outcome["failed"] += 1
+            text = " ".join(f"{type(error).__name__}: {error}".split())
+            print("FAIL", name, text if arguments.v else text[:220], flush=True)
+            if arguments.v:
+                traceback.print_exc()
+    print(dict(outcome))
+    return int(outcome["failed"] > 0)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,169 @@
+"""One node, any inputs: converted as users get it, compared with a runtime that we did not write.
+
+    check("LeakyRelu", [edge_values(np.float32)], alpha=0.1)
+
+The model has dynamic dims only; the same converted model runs every input set given. Floats are judged by the
+declared bound of the operator's mapping, everything else must be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnx.helper as oh
+import onnxruntime as ort
+from onnx.reference import ReferenceEvaluator
+
+from trueport.backend import prepare
+from trueport.backends.tensorflow.registry import registry
+from trueport.fidelity import BITWISE, ErrorBound, ulps
+
+Versus = Literal["ort", "reference", "float64"]
+
+ORT_OPSET = 24
+"""The newest opset that this ONNX Runtime runs in full."""
+
+__all__ = ["ORT_OPSET", "Versus", "assert_close", "check", "edge_values", "make_model", "run_ort", "run_reference"]
+
+
+def edge_values(dtype: Any) -> np.ndarray:
+    """The values that bite, for a dtype: signed zeros, ties, denormals, extremes, infinities, NaN."""
+    dtype = np.dtype(dtype)
+    if dtype == bool:
+        return np.array([False, True])
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        small = np.arange(max(info.min, -3), 4).astype(dtype)
+        return np.concatenate([small, np.array([info.min, info.min + 1, info.max - 1, info.max], dtype)])
+    info = ml_dtypes.finfo(dtype)
+    plain = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -1.5, -2.5, 3, 0.1, -0.7, 10, -10, 100, 1e-3]
+    limits = [float(info.max), float(info.min), float(info.tiny), float(info.smallest_subnormal)]
+    return np.array([*plain, *limits, np.inf, -np.inf, np.nan]).astype(dtype)
+
+
+def make_model(
+    op: str,
+    input_sets: Sequence[Sequence[np.ndarray | None]],
+    outputs: int = 1,
+    *,
+    domain: str = "",
+    opset: int | None = None,
+    constants: Sequence[int] = (),
+    **attributes: Any,
+) -> onnx.ModelProto:
+    """A one-node model; inputs listed in ``constants`` are initializers, all other dims are dynamic."""
+    first = input_sets[0]
+    names = ["" if array is None else f"x{i}" for i, array in enumerate(first)]
+    node = oh.make_node(op, names, [f"y{i}" for i in range(outputs)], name="node", domain=domain, **attributes)
+    inputs = [
+        oh.make_tensor_value_info(
+            name, oh.np_dtype_to_tensor_dtype(array.dtype), [f"{name}_d{k}" for k in range(array.ndim)]
+        )
+        for i, (name, array) in enumerate(zip(names, first, strict=True))
+        if array is not None and i not in constants
+    ]
+    initializers = [onnx.numpy_helper.from_array(first[i], names[i]) for i in constants]
+    declared = [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)]
+    graph = oh.make_graph([node], "grid", inputs, declared, initializers)
+    opsets = [oh.make_opsetid("", opset if opset and not domain else ORT_OPSET)]
+    if domain:
+        opsets.append(oh.make_opsetid(domain, opset or 1))
+    model = oh.make_model(graph, opset_imports=opsets, ir_version=10)
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def run_ort(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[Any]:
+    """By ONNX Runtime, graph optimizations off."""
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, feeds)
+
+
+def run_reference(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[Any]:
+    """By ONNX's reference evaluator."""
+    with np.errstate(all="ignore"):
+        return ReferenceEvaluator(model).run(None, feeds)
+
+
+def check(
+    op: str,
+    *input_sets: Sequence[np.ndarray | None],
+    outputs: int = 1,
+    versus: Versus = "ort",
+    terms: int = 1,
+    domain: str = "",
+    opset: int | None = None,
+    constants: Sequence[int] = (),
+    bound: ErrorBound | None = None,
+    **attributes: Any,
+) -> None:
+    """Convert the node once, run every input set, compare with ``versus`` within the declared bound."""
+    model = make_model(
+        op, input_sets, outputs, domain=domain, opset=opset, constants=constants, **attributes
+    )
+    mapping = registry().find(op, domain)
+    if bound is None:
+        bound = mapping.error if mapping and mapping.error else ulps(0 if mapping and mapping.fidelity == BITWISE else 1)
+    rep = prepare(model)
+    for arrays in input_sets:
+        feeds = {
+            f"x{i}": array for i, array in enumerate(arrays) if array is not None and i not in constants
+        }
+        got = rep.run(feeds)
+        want = _expected(model, feeds, versus)
+        assert len(got) == len(want)
+        for index, (g, w) in enumerate(zip(got, want, strict=True)):
+            assert_close(g, w, bound, terms, label=f"{op} output {index} for {arrays}")
+
+
+def _expected(model: onnx.ModelProto, feeds: dict[str, Any], versus: Versus) -> list[Any]:
+    if versus == "ort":
+        return run_ort(model, feeds)
+    if versus == "reference":
+        return run_reference(model, feeds)
+    wide = onnx.ModelProto.FromString(model.SerializeToString())
+    for value in [*wide.graph.input, *wide.graph.output]:
+        if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT:
+            value.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
+    return run_reference(wide, {k: v.astype(np.float64) if v.dtype == np.float32 else v for k, v in feeds.items()})
+
+
+def assert_close(got: Any, want: Any, bound: ErrorBound, terms: int = 1, label: str = "") -> None:
+    """Equal for anything but floats; floats within the bound, NaN and inf in the same places."""
+    if isinstance(want, list):
+        assert len(got) == len(want), label
+        for g, w in zip(got, want, strict=True):
+            assert_close(g, w, bound, terms, label)
+        return
+    want = np.asarray(want)
+    assert got.shape == want.shape, f"{label}: shape {got.shape}, want {want.shape}"
+    floating = got.dtype.kind in "fc" or got.dtype in (ml_dtypes.bfloat16,)
+    if not floating:
+        assert got.dtype == want.dtype, f"{label}: dtype {got.dtype}, want {want.dtype}"
+        same = (got == want) | ((got != got) & (want != want))
+        assert np.all(same), f"{label}:\n got {got}\nwant {want}"
+        return
+    info = ml_dtypes.finfo(got.dtype if got.dtype.kind != "c" else got.real.dtype)
+    g, w = (a.astype(np.complex128 if a.dtype.kind == "c" else np.float64) for a in (got, want))
+    with np.errstate(all="ignore"):
+        w_rounded = want.astype(got.dtype).astype(g.dtype)
+        finite = np.isfinite(g) & np.isfinite(w_rounded)
+        assert np.array_equal(np.isnan(g), np.isnan(w_rounded)), f"{label}: NaN elsewhere\n got {g}\nwant {w}"
+        settled = finite | np.isnan(g) | (g == w_rounded)
+        assert np.all(settled), f"{label}: infinities differ\n got {g}\nwant {w}"
+        scale = np.abs(w[finite])
+        if bound.per_term and scale.size:
+            scale = np.full_like(scale, scale.max())
+        # Half a unit for the rounding of the expected value itself.
+        allowed = (bound.allowed(terms) + (0.5 if bound.ulps else 0)) * np.maximum(
+            scale * float(info.eps), float(info.smallest_subnormal)
+        )
+        error = np.abs(g[finite] - w[finite])
+        worst = np.max(error / allowed, initial=0) if bound.allowed(terms) else float(np.any(error > 0)) * 2
+    assert worst <= 1, f"{label}: {worst:.3g} × the bound ({bound})\n got {g}\nwant {w}"

@@ -1,0 +1,94 @@
+"""What a handler sees of its surroundings: the ``t`` in ``def relu(t, X)``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.dtypes import tf_dtype
+from trueport.errors import ConversionError
+from trueport.ir.places import place
+
+if TYPE_CHECKING:
+    from trueport.backends.tensorflow.emit import Scope
+
+__all__ = ["Listing", "MapRows", "Translation"]
+
+
+class Listing(NamedTuple):
+    """An ONNX sequence or optional: a TensorList, so that its length may depend on data.
+
+    An optional is a list of none or one. A named tuple, so that tf.cond and tf.while_loop carry it.
+    """
+
+    handle: Any
+
+
+class MapRows(NamedTuple):
+    """An ONNX map, or a sequence of maps with the same keys: ``keys [K]`` and ``values [K]`` or ``[N, K]``."""
+
+    keys: Any
+    values: Any
+
+
+class Translation:
+    """One node on its way into the TensorFlow graph."""
+
+    def __init__(self, node: ir.Node, scope: Scope) -> None:
+        self.node = node
+        self._scope = scope
+
+    @property
+    def channels_last(self) -> bool:
+        """The layout pass gave this node channel-last data."""
+        return bool(self.node.meta.get("channels_last"))
+
+    def wants(self, output: int) -> bool:
+        """Whether the node's output at this index is there to be made."""
+        return output < len(self.node.outputs) and bool(self.node.outputs[output].name)
+
+    def output_dtype(self, output: int = 0) -> Any:
+        """TensorFlow's dtype for an output; the element's dtype for a sequence or an optional."""
+        return tf_dtype(self.output_type(output))
+
+    def output_type(self, output: int = 0) -> ir.DataType:
+        """ONNX's element type of an output."""
+        return self._element(self.node.outputs[output])
+
+    def input_type(self, index: int) -> ir.DataType:
+        """ONNX's element type of an input: tells a container from a plain integer."""
+        value = self.node.inputs[index]
+        if value is None:
+            raise ConversionError(f"input {index} is missing", where=place(self.node))
+        return self._element(value)
+
+    def _element(self, value: ir.Value) -> ir.DataType:
+        if value.dtype is None:
+            raise ConversionError(
+                f"the type of {value.name!r} is not known",
+                where=place(self.node),
+                remedy="run onnx.shape_inference on the model and see where it stops",
+            )
+        return value.dtype
+
+    def static(self, tensor: Any) -> np.ndarray | None:
+        """The value of a tensor where it is already known, else None."""
+        return None if tensor is None else tf.get_static_value(tensor)
+
+    def weight(self, index: int, perm: Sequence[int] | None = None) -> Any:
+        """Input ``index`` permuted; a weight of the model is stored that way, so nothing is moved at run time."""
+        value = self.node.inputs[index]
+        assert value is not None
+        return self._scope.weight(value, tuple(perm) if perm else None)
+
+    def run(self, graph: ir.Graph, *inputs: Any) -> list[Any]:
+        """Translate a subgraph here: in the TensorFlow function that is being built."""
+        return self._scope.run_subgraph(graph, inputs)
+
+    def fail(self, why: str, remedy: str = "") -> ConversionError:
+        """An error at this node, to be raised."""
+        return ConversionError(why, where=place(self.node), remedy=remedy)

@@ -1,0 +1,117 @@
+"""From the canonical graph to TensorFlow operations: the only loop over nodes in this backend."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Translation
+from trueport.backends.tensorflow.weights import WeightStore
+from trueport.errors import EmitError, TrueportError
+from trueport.ir.places import place
+from trueport.ir.schemas import canonical_schema
+from trueport.mapping.bind import bind
+from trueport.mapping.registry import Registry
+
+__all__ = ["Scope", "emit_graph"]
+
+
+def emit_graph(
+    graph: ir.Graph, inputs: Sequence[Any], registry: Registry, weights: WeightStore
+) -> tuple[list[Any], dict[str, str]]:
+    """Build the graph in the current TensorFlow function.
+
+    Returns the outputs, and for each top-level ONNX value the name of the tensor that holds it.
+    """
+    scope = Scope(registry, weights)
+    outputs = scope.run_graph(graph, inputs)
+    return outputs, scope.tensor_names
+
+
+class Scope:
+    """The values known at a place in the graph: this graph's own, then those of the graphs around it."""
+
+    def __init__(self, registry: Registry, weights: WeightStore, outer: Scope | None = None) -> None:
+        self.registry = registry
+        self.weights = weights
+        self._outer = outer
+        self._values: dict[ir.Value, Any] = {}
+        self._weights: dict[tuple[int, ir.Value, tuple[int, ...] | None], Any] = {}
+
+    @property
+    def tensor_names(self) -> dict[str, str]:
+        """Names of the plain tensors made here, by ONNX value name."""
+        return {
+            value.name: made.name
+            for value, made in self._values.items()
+            if value.name and hasattr(made, "name") and not hasattr(made, "handle")
+        }
+
+    def run_graph(self, graph: ir.Graph, inputs: Sequence[Any]) -> list[Any]:
+        """Translate all nodes in order; the values of the graph's outputs."""
+        self._values.update(zip(graph.inputs, inputs, strict=True))
+        for node in graph:
+            self._run_node(node)
+        return [self.value(value) for value in graph.outputs]
+
+    def run_subgraph(self, graph: ir.Graph, inputs: Sequence[Any]) -> list[Any]:
+        """The same in a scope inside this one (a branch, a loop body)."""
+        return Scope(self.registry, self.weights, self).run_graph(graph, inputs)
+
+    def value(self, value: ir.Value) -> Any:
+        """What stands for an ONNX value in TensorFlow."""
+        if value in self._values:
+            return self._values[value]
+        if value.const_value is not None:
+            return self.weight(value, None)
+        if self._outer is None:
+            raise EmitError(f"the value {value.name!r} is used before anything makes it")
+        return self._outer.value(value)
+
+    def weight(self, value: ir.Value, perm: tuple[int, ...] | None) -> Any:
+        """An initializer, permuted, read once per TensorFlow function; any other value transposed."""
+        if value.const_value is None:
+            made = self.value(value)
+            return tf.transpose(made, perm) if perm else made
+        key = (id(tf.compat.v1.get_default_graph()), value, perm)
+        if key not in self._weights:
+            self._weights[key] = self.weights.tensor(value, perm)
+        return self._weights[key]
+
+    def _run_node(self, node: ir.Node) -> None:
+        mapping = self.registry.find(node.op_type, node.domain)
+        if mapping is None:
+            raise EmitError("has no mapping, though the check before let it pass", where=place(node))
+        schema = canonical_schema(node.op_type, node.domain)
+        try:
+            with tf.name_scope(_scope_name(node)):
+                bound = bind(node, schema, mapping.handler, mapping.ignores)
+                made = bound.call(mapping.handler, Translation(node, self), self.value)
+        except TrueportError as error:
+            if not error.where:
+                error.where = place(node)
+            raise
+        except Exception as error:
+            raise EmitError(
+                f"its translation failed: {type(error).__name__}: {error}",
+                where=place(node),
+                remedy="this is a defect of the mapping; please report it with the node",
+            ) from error
+        self._keep(node, made if type(made) in (tuple, list) else (made,))
+
+    def _keep(self, node: ir.Node, made: Iterable[Any]) -> None:
+        results = list(made)
+        if len(results) < len(node.outputs):
+            raise EmitError(
+                f"its translation gave {len(results)} results for {len(node.outputs)} outputs", where=place(node)
+            )
+        self._values.update(zip(node.outputs, results, strict=False))
+
+
+def _scope_name(node: ir.Node) -> str:
+    plain = re.sub(r"[^A-Za-z0-9_.\-]", "_", node.name or node.op_type)
+    return plain if plain[0].isalnum() else "n" + plain

@@ -1,0 +1,85 @@
+"""A converted model in memory: a tf.Module with one traced function and the weights as its variables."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.border import enter, leave, specs
+from trueport.backends.tensorflow.emit import emit_graph
+from trueport.backends.tensorflow.weights import StoredWeight, WeightStore
+from trueport.ir.ports import Port, make_ports
+from trueport.mapping.registry import Registry
+
+__all__ = ["Built", "build_module"]
+
+
+class Built:
+    """The module together with its contract: what the artifact's map is written from."""
+
+    def __init__(
+        self,
+        module: Any,
+        function: Any,
+        inputs: tuple[Port, ...],
+        outputs: tuple[Port, ...],
+        tensor_names: Mapping[str, str],
+        stored: Mapping[str, StoredWeight],
+    ) -> None:
+        self.module = module
+        self.function = function
+        self.inputs = inputs
+        self.outputs = outputs
+        self.tensor_names = tensor_names
+        self.stored = stored
+
+
+def build_module(model: ir.Model, registry: Registry) -> Built:
+    """Trace a canonical model into a tf.Module that is called with the inputs and returns a dict of outputs."""
+    graph = model.graph
+    inputs = make_ports(graph.inputs)
+    outputs = make_ports(graph.outputs)
+    weights = WeightStore(registry)
+    names: dict[str, str] = {}
+
+    def call(*parts: Any) -> dict[str, Any]:
+        entered = _enter_all(inputs, parts)
+        values, tensor_names = emit_graph(graph, entered, registry, weights)
+        names.update(tensor_names)
+        return {
+            name: tf.identity(part, name=name)
+            for port, value in zip(outputs, values, strict=True)
+            for name, part in zip(port.parts, leave(port, value), strict=True)
+        }
+
+    signature = [spec for port in inputs for spec in specs(port)]
+    call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(spec.name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for spec in signature]
+    )
+    traced = tf.function(call, input_signature=signature, autograph=False)
+    function = traced.get_concrete_function()
+    module = _module_class()(name="trueport")
+    vars(module)["__call__"] = traced
+    module.weights = dict(weights.variables)
+    return Built(module, function, inputs, outputs, names, weights.stored)
+
+
+@functools.cache
+def _module_class() -> type:
+    """Made at first use, for TensorFlow is loaded then. The function is the instance's: saving looks there."""
+
+    class ConvertedModel(tf.Module):  # type: ignore[misc]
+        def __call__(self, *inputs: Any, **named: Any) -> dict[str, Any]:
+            return vars(self)["__call__"](*inputs, **named)
+
+    return ConvertedModel
+
+
+def _enter_all(ports: Sequence[Port], parts: Sequence[Any]) -> list[Any]:
+    remaining = iter(parts)
+    return [enter(port, [next(remaining) for _ in port.parts]) for port in ports]

@@ -1,0 +1,104 @@
+"""Initializers in TensorFlow: weights become variables under their own names, parameters become constants.
+
+A weight is what training would change: floating point, and not a parameter of an operator (its
+declaration lists those as ``static``). Large integer tensors (quantized weights) are variables too, not
+trainable, so that no constant makes the graph large. A weight that a convolution wants in another
+order is stored in that order; the artifact records the permutation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.dtypes import tf_dtype
+from trueport.ir.dtypes import COMPLEX, FLOATS, INTEGERS, numpy_dtype
+from trueport.ir.ports import CONTAINERS
+from trueport.ir.schemas import canonical_schema
+from trueport.mapping.registry import Registry
+
+__all__ = ["StoredWeight", "WeightStore", "as_numpy"]
+
+LARGE_BYTES = 4096
+"""Integers above this size are weights (a table, a quantized kernel), not shapes or axes."""
+
+
+@dataclass(frozen=True)
+class StoredWeight:
+    """How an initializer is kept: under which key, and permuted by what."""
+
+    initializer: str
+    key: str
+    perm: tuple[int, ...] | None
+
+
+def as_numpy(tensor: ir.TensorProtocol) -> np.ndarray:
+    """An initializer's array as TensorFlow takes it: bits of contained types, bytes for strings."""
+    if tensor.dtype == ir.DataType.STRING:
+        return np.array(tensor.numpy(), dtype=object)
+    array = np.asarray(tensor.numpy())
+    container = CONTAINERS.get(tensor.dtype)
+    return array.view(numpy_dtype(container)) if container else array
+
+
+class WeightStore:
+    """Makes each variable once, at its first use, outside of the function that is being traced."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self.variables: dict[str, Any] = {}
+        self.stored: dict[str, StoredWeight] = {}
+
+    def tensor(self, value: ir.Value, perm: tuple[int, ...] | None = None) -> Any:
+        """The initializer in the current graph: a read of its variable, or a constant."""
+        tensor = value.const_value
+        assert tensor is not None
+        if not self._is_weight(value, tensor):
+            array = as_numpy(tensor)
+            return tf.constant(array.transpose(perm) if perm else array, dtype=tf_dtype(tensor.dtype))
+        return tf.convert_to_tensor(self._variable(value, tensor, perm))
+
+    def _variable(self, value: ir.Value, tensor: ir.TensorProtocol, perm: tuple[int, ...] | None) -> Any:
+        name = value.name or "weight"
+        key = name if perm is None else f"{name}@{''.join(map(str, perm))}"
+        if key not in self.variables:
+            array = as_numpy(tensor)
+            with tf.init_scope():
+                self.variables[key] = tf.Variable(
+                    np.ascontiguousarray(array.transpose(perm)) if perm else array,
+                    trainable=tensor.dtype in FLOATS | COMPLEX and not self._only_used_as(value, "state"),
+                    name=_variable_name(key),
+                    dtype=tf_dtype(tensor.dtype),
+                )
+            self.stored[key] = StoredWeight(name, key, perm)
+            if isinstance(tensor, ir.ExternalTensor):
+                tensor.release()
+        return self.variables[key]
+
+    def _is_weight(self, value: ir.Value, tensor: ir.TensorProtocol) -> bool:
+        if self._only_used_as(value, "static"):
+            return False
+        if tensor.dtype in FLOATS | COMPLEX:
+            return True
+        return tensor.dtype in INTEGERS and tensor.nbytes > LARGE_BYTES
+
+    def _only_used_as(self, value: ir.Value, role: str) -> bool:
+        uses = list(value.uses())
+        return bool(uses) and all(self._has_role(use.node, use.idx, role) for use in uses)
+
+    def _has_role(self, node: ir.Node, index: int, role: str) -> bool:
+        mapping = self._registry.find(node.op_type, node.domain)
+        schema = canonical_schema(node.op_type, node.domain)
+        if mapping is None or schema is None:
+            return False
+        formal = schema.inputs[min(index, len(schema.inputs) - 1)]
+        return formal.name in getattr(mapping, role)
+
+
+def _variable_name(key: str) -> str:
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "_./-") else "_" for c in key)
+    return plain if plain[:1].isalnum() else "w" + plain

@@ -1,0 +1,96 @@
+"""Every error Trueport raises on purpose.
+
+    TrueportError
+    ├── InvalidModel          the source is not a model we can read (broken file, bad graph, unsafe path)
+    ├── ConversionError       a valid model that cannot be carried over as asked
+    │   ├── Unsupported       one or more nodes have no faithful form in the target (all of them at once)
+    │   └── EmitError         a handler failed on a node it claimed to support: a defect of ours or of a user's op
+    ├── InvalidInput          run time: a missing input, a wrong name, rank or dtype
+    ├── OutputExists          the place to write to is taken
+    ├── MissingDependency     a framework that this step needs is not installed
+    └── UsageError            the call itself is wrong (unknown target, unknown option value)
+
+Each carries *where* it happened, *why*, and *what to do*: ``str(error)`` shows the three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from trueport.mapping.registry import Finding
+
+__all__ = [
+    "ConversionError",
+    "EmitError",
+    "InvalidInput",
+    "InvalidModel",
+    "MissingDependency",
+    "OutputExists",
+    "TrueportError",
+    "Unsupported",
+    "UsageError",
+]
+
+
+class TrueportError(Exception):
+    """Base of all: a place, a reason and a remedy."""
+
+    def __init__(self, why: str, *, where: str = "", remedy: str = "") -> None:
+        self.why = why
+        self.where = where
+        self.remedy = remedy
+        super().__init__(why, where, remedy)
+
+    def __str__(self) -> str:
+        head = f"{self.where}: {self.why}" if self.where else self.why
+        return f"{head}\n  → {self.remedy}" if self.remedy else head
+
+
+class InvalidModel(TrueportError):
+    """The source is not a model that can be read."""
+
+
+class ConversionError(TrueportError):
+    """A valid model that cannot be carried over as asked."""
+
+
+class Unsupported(ConversionError):
+    """All nodes that have no faithful form in the target."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        count = len(self.findings)
+        lines = [f"  {finding}" for finding in self.findings]
+        super().__init__(
+            "\n".join([f"{count} node{'s' * (count != 1)} cannot be converted:", *lines]),
+            remedy="nothing was written; declare the operator with @maps (--ops FILE), or replace the node "
+            "with trueport.surgery",
+        )
+
+
+class EmitError(ConversionError):
+    """A handler failed on a node that its declaration accepts."""
+
+
+class InvalidInput(TrueportError):
+    """What was fed to a model does not fit its inputs."""
+
+
+class OutputExists(TrueportError):
+    """The output path is taken and overwriting was not asked for."""
+
+
+class MissingDependency(TrueportError):
+    """A framework that this step needs is not installed."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(
+            f"this step needs {package}, which is not installed",
+            remedy=f"pip install 'trueport[{extra}]'",
+        )
+
+
+class UsageError(TrueportError):
+    """The call itself is wrong."""

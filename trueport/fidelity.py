@@ -1,0 +1,107 @@
+"""The words every stage speaks: how true a translation is, and how far its numbers may stray."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "APPROXIMATE",
+    "BITWISE",
+    "EXACT",
+    "LOSSY",
+    "UNSUPPORTED",
+    "ErrorBound",
+    "Fidelity",
+    "Limit",
+    "Loss",
+    "Verdict",
+    "accumulation",
+    "ulps",
+]
+
+
+class Fidelity(enum.IntEnum):
+    """How much of an operator survives, best first; a model's fidelity is the maximum over its nodes."""
+
+    BITWISE = 0
+    """the same bits"""
+    EXACT = 1
+    """the same function, rounded elsewhere: within the declared error bound"""
+    APPROXIMATE = 2
+    """another formula: bound and reason given"""
+    LOSSY = 3
+    """information goes: reason given"""
+    UNSUPPORTED = 4
+    """there is no translation"""
+
+
+BITWISE, EXACT, APPROXIMATE, LOSSY, UNSUPPORTED = Fidelity
+
+
+class Verdict(enum.Enum):
+    """What a comparison after the conversion says."""
+
+    FAITHFUL = "faithful"
+    WITHIN_TOLERANCE = "within tolerance"
+    DEPARTS = "departs"
+
+
+@dataclass(frozen=True)
+class ErrorBound:
+    """A distance from the exactly rounded result that the target may show, in units of the last place.
+
+    ``ulps`` holds for each element. ``per_term`` is added for every term that an element sums up, and
+    a bound that has it is relative to the sum of the terms' magnitudes, not to a result that may cancel.
+    """
+
+    ulps: float
+    per_term: float = 0.0
+
+    def allowed(self, terms: int = 1) -> float:
+        """The bound in ulps for an element made of ``terms`` terms."""
+        return self.ulps + self.per_term * terms
+
+    def __str__(self) -> str:
+        return f"{self.ulps:g} ulp" + (f" + {self.per_term:g} per term" if self.per_term else "")
+
+
+def ulps(count: float) -> ErrorBound:
+    """Each element lies within ``count`` units of the last place."""
+    return ErrorBound(count)
+
+
+def accumulation(ulps: float = 2, per_term: float = 1.0) -> ErrorBound:
+    """A sum of many terms, added in any order."""
+    return ErrorBound(ulps, per_term)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A case in which a mapping does less than it promises in general.
+
+    ``when`` looks at the node alone, so that it can be asked before anything is converted.
+    """
+
+    label: str
+    when: Callable[[Any], bool]
+    effect: Fidelity
+    because: str
+    remedy: str = ""
+    example: Callable[[], Any] | None = None
+    """builds a model that shows the limit; the tests check that it still does"""
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Something of the source that the target does not hold."""
+
+    where: str
+    what: str
+    because: str
+    fidelity: Fidelity = LOSSY
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}: {self.because}"

@@ -1,0 +1,50 @@
+"""ONNX's own schemas with their history: which versions an operator has, and which one an opset means."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+
+import onnx.defs
+from onnx.defs import OpSchema
+
+__all__ = ["CANONICAL_OPSETS", "DOMAINS", "canonical_schema", "history", "schema_at"]
+
+DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
+
+
+@functools.cache
+def _histories() -> Mapping[tuple[str, str], tuple[OpSchema, ...]]:
+    found: dict[tuple[str, str], list[OpSchema]] = {}
+    for schema in onnx.defs.get_all_schemas_with_history():
+        found.setdefault((schema.domain, schema.name), []).append(schema)
+    return {key: tuple(sorted(versions, key=lambda s: s.since_version)) for key, versions in found.items()}
+
+
+@functools.cache
+def _canonical_opsets() -> Mapping[str, int]:
+    newest = dict.fromkeys(DOMAINS, 1)
+    for (domain, _), versions in _histories().items():
+        newest[domain] = max(newest.get(domain, 1), versions[-1].since_version)
+    newest[""] = onnx.defs.onnx_opset_version()
+    return newest
+
+
+CANONICAL_OPSETS: Mapping[str, int] = _canonical_opsets()
+"""The one opset per domain that handlers see: the newest that the installed onnx knows."""
+
+
+def history(op: str, domain: str = "") -> tuple[OpSchema, ...]:
+    """All versions of an operator, oldest first; empty when ONNX does not define it."""
+    return _histories().get((domain, op), ())
+
+
+def schema_at(op: str, domain: str, opset: int) -> OpSchema | None:
+    """The version of an operator that a model importing ``opset`` means."""
+    fitting = [schema for schema in history(op, domain) if schema.since_version <= opset]
+    return fitting[-1] if fitting else None
+
+
+def canonical_schema(op: str, domain: str = "") -> OpSchema | None:
+    """The version that handlers are written for."""
+    return schema_at(op, domain, CANONICAL_OPSETS.get(domain, 1))

@@ -1,0 +1,115 @@
+"""How one operator is declared: a handler whose signature is the schema, and the promise it makes.
+
+    @maps("LeakyRelu", fidelity=EXACT, error=ulps(1))
+    def leaky_relu(t, X, *, alpha):
+        return tf.nn.leaky_relu(X, alpha)
+
+A declaration is a frozen value on the function. Nothing is registered by importing a module: a registry
+is built from modules by :func:`trueport.mapping.registry.build`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import onnx_ir as ir
+
+from trueport.fidelity import EXACT, UNSUPPORTED, ErrorBound, Fidelity, Limit, ulps
+
+__all__ = ["Handler", "OpMapping", "declared_by", "maps"]
+
+Handler = Callable[..., Any]
+_H = TypeVar("_H", bound=Handler)
+_ATTRIBUTE = "__trueport_mappings__"
+
+
+@dataclass(frozen=True)
+class OpMapping:
+    """One operator in one direction, and what its translation promises."""
+
+    op: str
+    domain: str
+    handler: Handler
+    fidelity: Fidelity
+    error: ErrorBound | None
+    since: int
+    audited: int | None
+    """the newest version of the operator that was compared with this handler; newer ones are not trusted"""
+    dtypes: Mapping[str, frozenset[ir.DataType]] = field(default_factory=dict)
+    """per type parameter of the schema; one that is not named takes all that the schema allows"""
+    limits: tuple[Limit, ...] = ()
+    ignores: Mapping[str, str] = field(default_factory=dict)
+    """attributes and inputs that the handler does not take, each with the reason why that loses nothing"""
+    static: frozenset[str] = frozenset()
+    """inputs that are parameters, not weights: kept as constants when the model has them as constants"""
+    state: frozenset[str] = frozenset()
+    """inputs that are weights but not trained (running statistics)"""
+    channels_last: bool = False
+    """the handler also works on channel-last data (it asks ``t.channels_last``)"""
+    random: bool = False
+    """values depend on the runtime's generator and can't equal another runtime's"""
+    because: str = ""
+    """why it is only approximate or lossy"""
+    by: str = "trueport"
+    """who declared it: Trueport, or the user's module"""
+
+    def __post_init__(self) -> None:
+        if self.fidelity > EXACT and not self.because:
+            raise TypeError(f"@maps({self.op!r}): {self.fidelity.name} needs because=…")
+        if self.fidelity == UNSUPPORTED:
+            raise TypeError(f"@maps({self.op!r}): leave an unsupported operator undeclared")
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.domain, self.op
+
+
+def maps(
+    op: str,
+    *,
+    domain: str = "",
+    fidelity: Fidelity = EXACT,
+    error: ErrorBound | None = None,
+    since: int = 1,
+    audited: int | None = None,
+    dtypes: Mapping[str, Collection[ir.DataType]] | None = None,
+    limits: Iterable[Limit] = (),
+    ignores: Mapping[str, str] | None = None,
+    static: Iterable[str] = (),
+    state: Iterable[str] = (),
+    channels_last: bool = False,
+    random: bool = False,
+    because: str = "",
+) -> Callable[[_H], _H]:
+    """Declare that the decorated handler translates ``op``; may be stacked for operators that share one."""
+
+    def declare(handler: _H) -> _H:
+        mapping = OpMapping(
+            op=op,
+            domain=domain,
+            handler=handler,
+            fidelity=fidelity,
+            error=error if error or fidelity != EXACT else ulps(1),
+            since=since,
+            audited=audited,
+            dtypes={name: frozenset(types) for name, types in (dtypes or {}).items()},
+            limits=tuple(limits),
+            ignores=dict(ignores or {}),
+            static=frozenset(static),
+            state=frozenset(state),
+            channels_last=channels_last,
+            random=random,
+            because=because,
+            by=handler.__module__,
+        )
+        setattr(handler, _ATTRIBUTE, (*declared_by(handler), mapping))
+        return handler
+
+    return declare
+
+
+def declared_by(handler: object) -> tuple[OpMapping, ...]:
+    """The declarations a function carries (none for an ordinary function)."""
+    return getattr(handler, _ATTRIBUTE, ())

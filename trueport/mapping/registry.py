@@ -1,0 +1,142 @@
+"""All declarations of one target, and the one question both check and convert ask of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, ModuleType
+
+import onnx_ir as ir
+
+from trueport.fidelity import UNSUPPORTED, Fidelity
+from trueport.ir.places import op_id, place
+from trueport.ir.schemas import canonical_schema
+from trueport.mapping.declare import OpMapping, declared_by
+
+__all__ = ["Finding", "Reason", "Registry", "build"]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a node is not carried over to the bit."""
+
+    label: str
+    because: str
+    remedy: str = ""
+    effect: Fidelity = UNSUPPORTED
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the target can do with one node."""
+
+    where: str
+    op: str
+    fidelity: Fidelity
+    mapping: OpMapping | None
+    reasons: tuple[Reason, ...] = ()
+
+    def __str__(self) -> str:
+        why = "; ".join(reason.because for reason in self.reasons) or self.fidelity.name.lower()
+        remedy = "; ".join(reason.remedy for reason in self.reasons if reason.remedy)
+        return f"{self.where}: {why}" + (f" → {remedy}" if remedy else "")
+
+
+class Registry:
+    """An immutable set of declarations for one target, one per operator."""
+
+    def __init__(self, target: str, mappings: Mapping[tuple[str, str], OpMapping]) -> None:
+        self.target = target
+        self._mappings = MappingProxyType(dict(mappings))
+
+    @classmethod
+    def of(cls, target: str, mappings: Iterable[OpMapping]) -> Registry:
+        """Two claims to one operator are a mistake and raise here."""
+        found: dict[tuple[str, str], OpMapping] = {}
+        for mapping in mappings:
+            if mapping.key in found:
+                raise TypeError(
+                    f"{mapping.op!r} (domain {mapping.domain!r}) is declared twice: "
+                    f"in {found[mapping.key].by} and in {mapping.by}"
+                )
+            found[mapping.key] = mapping
+        return cls(target, found)
+
+    def extended(self, *modules: ModuleType) -> Registry:
+        """A new registry in which the user's declarations come before the built-in ones."""
+        own = build(self.target, *modules)
+        return Registry(self.target, {**self._mappings, **own._mappings})
+
+    def __iter__(self) -> Iterator[OpMapping]:
+        return iter(self._mappings.values())
+
+    def __len__(self) -> int:
+        return len(self._mappings)
+
+    def find(self, op: str, domain: str = "") -> OpMapping | None:
+        """The declaration of an operator, if there is one."""
+        return self._mappings.get((domain, op))
+
+    def assess(self, node: ir.Node) -> Finding:
+        """What the target can do with this node, and why not all of it."""
+        mapping = self.find(node.op_type, node.domain)
+        if mapping is None:
+            return Finding(place(node), op_id(node), UNSUPPORTED, None, (self._no_mapping(node),))
+        reasons = [
+            *self._unaudited(node, mapping),
+            *_wrong_types(node, mapping),
+            *(
+                Reason(limit.label, limit.because, limit.remedy, limit.effect)
+                for limit in mapping.limits
+                if limit.when(node)
+            ),
+        ]
+        if mapping.because:
+            reasons.append(Reason(mapping.fidelity.name.lower(), mapping.because, effect=mapping.fidelity))
+        worst = max([mapping.fidelity, *(reason.effect for reason in reasons)])
+        return Finding(place(node), op_id(node), worst, mapping, tuple(reasons))
+
+    def _no_mapping(self, node: ir.Node) -> Reason:
+        return Reason(
+            "no-mapping",
+            f"{op_id(node)} has no mapping to {self.target}",
+            f'declare it: @maps("{node.op_type}", domain="{node.domain}") in a module given by --ops',
+        )
+
+    def _unaudited(self, node: ir.Node, mapping: OpMapping) -> Iterator[Reason]:
+        schema = canonical_schema(node.op_type, node.domain)
+        if schema and mapping.audited is not None and schema.since_version > mapping.audited:
+            yield Reason(
+                "unaudited",
+                f"{op_id(node)} changed in opset {schema.since_version}; this mapping was compared with "
+                f"version {mapping.audited} at most",
+                "update trueport, or pin the onnx release that it was made for",
+            )
+
+
+def _wrong_types(node: ir.Node, mapping: OpMapping) -> Iterator[Reason]:
+    schema = canonical_schema(node.op_type, node.domain)
+    if schema is None or not mapping.dtypes:
+        return
+    for index, value in enumerate(node.inputs):
+        formal = schema.inputs[min(index, len(schema.inputs) - 1)]
+        allowed = mapping.dtypes.get(formal.type_str)
+        if value is None or allowed is None or value.dtype is None or value.dtype in allowed:
+            continue
+        yield Reason(
+            "dtype",
+            f"input {formal.name!r} is {value.dtype.name}, which this mapping does not carry",
+            f"it carries {', '.join(sorted(d.name for d in allowed))}",
+        )
+
+
+def build(target: str, *modules: ModuleType) -> Registry:
+    """The registry of all declarations that stand in ``modules``."""
+    found = [
+        mapping
+        for module in modules
+        for item in vars(module).values()
+        if callable(item) and getattr(item, "__module__", None) == module.__name__
+        for mapping in declared_by(item)
+    ]
+    return Registry.of(target, found)

@@ -1,0 +1,70 @@
+"""The passes in their order, with the reason for each one's place."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+
+import onnx_ir as ir
+from onnx_ir.passes.common import (
+    InlinePass,
+    LiftConstantsToInitializersPass,
+    LiftSubgraphInitializersToMainGraphPass,
+    RemoveUnusedNodesPass,
+    ShapeInferencePass,
+)
+
+from trueport.ir.provenance import mark_origins
+from trueport.mapping.registry import Registry
+from trueport.passes import upgrade
+from trueport.passes.expand import expand_functions
+from trueport.passes.upgrade.adapt import Adapters, adapters_of, upgrade_model
+
+__all__ = ["adapters", "canonicalize"]
+
+_MAX_NESTED_BODIES = 8
+"""Function bodies that use operators with bodies: three levels are the most in ONNX 1.23."""
+
+
+@functools.cache
+def adapters() -> Adapters:
+    """All opset adapters, by (domain, op, old version)."""
+    families = sorted(module.name for module in pkgutil.iter_modules(upgrade.__path__) if module.name != "adapt")
+    return adapters_of(*(importlib.import_module(f"{upgrade.__name__}.{name}") for name in families))
+
+
+def canonicalize(model: ir.Model, registry: Registry) -> None:
+    """Bring a model, in place, into the form that handlers are written for."""
+    # Names first: everything later is reported under them.
+    mark_origins(model.graph)
+    for function in model.functions.values():
+        mark_origins(function.graph)
+    # Opsets before inlining: a function may import another opset than the model.
+    upgrade_model(model, adapters())
+    InlinePass()(model)
+    # Constants before shapes: Reshape, Slice and Resize have shapes only when their parameters are known.
+    LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+    LiftSubgraphInitializersToMainGraphPass()(model)
+    infer_shapes(model)
+    # Shapes before bodies: some function bodies depend on input types.
+    for _ in range(_MAX_NESTED_BODIES):
+        expanded = expand_functions(
+            model, lambda node: registry.find(node.op_type, node.domain) is not None, raise_opsets
+        )
+        if not expanded:
+            break
+        LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+        LiftSubgraphInitializersToMainGraphPass()(model)
+        infer_shapes(model)
+    RemoveUnusedNodesPass()(model)
+
+
+def raise_opsets(model: ir.Model) -> None:
+    """Upgrade everything in a model to the canonical opsets."""
+    upgrade_model(model, adapters())
+
+
+def infer_shapes(model: ir.Model) -> None:
+    """Types and shapes by ONNX's own inference."""
+    ShapeInferencePass(check_type=False, strict_mode=False, data_prop=True)(model)
