@@ -16,7 +16,10 @@ from trueport.ir.places import place
 if TYPE_CHECKING:
     from trueport.backends.tensorflow.emit import Scope
 
-__all__ = ["Listing", "MapRows", "Translation"]
+__all__ = ["Listing", "MapRows", "Tensor", "Translation"]
+
+Tensor = Any
+"""A tf.Tensor; TensorFlow ships no types, and handlers must be importable without it."""
 
 
 class Listing(NamedTuple):

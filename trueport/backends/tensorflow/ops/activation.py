@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.fidelity import BITWISE
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.fidelity import ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("Relu", fidelity=BITWISE)
-def relu(t, X):
+@maps("Relu", error=ulps(0))
+def relu(t: Translation, X: Tensor) -> Tensor:
     return tf.maximum(X, tf.zeros([], X.dtype))
 
 
 @maps("Softmax")
-def softmax(t, input, *, axis):
+def softmax(t: Translation, input: Tensor, *, axis: int) -> Tensor:
     return tf.nn.softmax(input, axis)
