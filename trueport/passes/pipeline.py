@@ -12,13 +12,13 @@ from onnx_ir.passes.common import (
     LiftConstantsToInitializersPass,
     LiftSubgraphInitializersToMainGraphPass,
     RemoveUnusedNodesPass,
-    ShapeInferencePass,
 )
 
 from trueport.ir.provenance import mark_origins
 from trueport.mapping.registry import Registry
 from trueport.passes import upgrade
 from trueport.passes.expand import expand_functions
+from trueport.passes.shapes import infer_shapes
 from trueport.passes.upgrade.adapt import Adapters, adapters_of, upgrade_model
 
 __all__ = ["adapters", "canonicalize"]
@@ -63,8 +63,3 @@ def canonicalize(model: ir.Model, registry: Registry) -> None:
 def raise_opsets(model: ir.Model) -> None:
     """Upgrade everything in a model to the canonical opsets."""
     upgrade_model(model, adapters())
-
-
-def infer_shapes(model: ir.Model) -> None:
-    """Types and shapes by ONNX's own inference."""
-    ShapeInferencePass(check_type=False, strict_mode=False, data_prop=True)(model)
