@@ -36,8 +36,14 @@ CONTAINERS: Mapping[ir.DataType, ir.DataType] = {
     ir.DataType.FLOAT8E8M0: ir.DataType.UINT8,
     ir.DataType.FLOAT6E2M3: ir.DataType.UINT8,
     ir.DataType.FLOAT6E3M2: ir.DataType.UINT8,
+    ir.DataType.FLOAT4E2M1: ir.DataType.UINT8,
+    ir.DataType.FLOAT8E4M3FNUZ: ir.DataType.UINT8,
+    ir.DataType.FLOAT8E5M2FNUZ: ir.DataType.UINT8,
+    ir.DataType.INT2: ir.DataType.UINT8,
+    ir.DataType.UINT2: ir.DataType.UINT8,
 }
-"""Element types without a TensorFlow type, and the integers that carry their bits."""
+"""Element types without a TensorFlow type, or with a type that not one kernel takes (no Cast, no Bitcast, no
+Transpose: nothing could be done with a tensor of it), and the integers that carry their bits in the low places."""
 
 _SUFFIXES: dict[Kind, tuple[str, ...]] = {
     "tensor": ("",),
