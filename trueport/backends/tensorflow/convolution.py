@@ -1,0 +1,95 @@
+"""Convolution of channel-last data over any number of spatial axes, for every type that TensorFlow multiplies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor
+from trueport.backends.tensorflow.spatial import Pads, Window, known, pad_spatial, size_of
+
+__all__ = ["convolve"]
+
+
+def convolve(x: Tensor, w: Tensor, window: Window, groups: int = 1) -> Tensor:
+    """``x`` [N, spatial…, C] with ``w`` [spatial…, C / groups, M] gives [N, places…, M].
+
+    Works for float32, float64 and int32; integers are exact (modulo 2³²).
+    """
+    if window.rank < 2:
+        return _lifted(x, w, window, groups)
+    if window.rank == 2:
+        return _convolve_2d(x, w, window, groups)
+    if window.rank == 3 and groups == 1 and not window.dilated and x.dtype.is_floating:
+        return _convolve_3d(x, w, window)
+    return _by_slices(x, w, window, groups)
+
+
+def _lifted(x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor:
+    """With one more spatial axis, of one element, in front."""
+    more = Window(
+        (1, *window.kernel), (1, *window.strides), (1, *window.dilations), ((0, 0), *window.pads), window.same
+    )
+    return tf.squeeze(convolve(tf.expand_dims(x, 1), tf.expand_dims(w, 0), more, groups), 1)
+
+
+def _convolve_2d(x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor:
+    x, padding = _native_padding(x, window)
+    if _is_depthwise(x, w, window, groups):
+        kernel = tf.reshape(w, [*(size_of(w, axis) for axis in (0, 1)), groups, -1])
+        return tf.nn.depthwise_conv2d(x, kernel, [1, *window.strides, 1], padding, dilations=window.dilations)
+    return tf.nn.conv2d(x, w, window.strides, padding, dilations=window.dilations)
+
+
+def _is_depthwise(x: Tensor, w: Tensor, window: Window, groups: int) -> bool:
+    """TensorFlow's depthwise kernel strides all axes alike, and not together with dilations."""
+    alike = window.strides[0] == window.strides[1] and (window.strides[0] == 1 or not window.dilated)
+    return groups > 1 and w.shape[-2] == 1 and alike and x.dtype.is_floating
+
+
+def _native_padding(x: Tensor, window: Window) -> tuple[Tensor, str | list[tuple[int, int]]]:
+    """What a two-dimensional TensorFlow kernel takes as padding; what it does not take is done before it."""
+    if window.same:
+        return x, "SAME"
+    if not window.padded:
+        return x, "VALID"
+    if _all_positive(window.pads):
+        return x, [(0, 0), *window.pads, (0, 0)]
+    return pad_spatial(x, window.pads), "VALID"
+
+
+def _all_positive(pads: Pads) -> bool:
+    sizes = [size for pair in pads for size in pair]
+    return known(*sizes) and min(sizes) >= 0
+
+
+def _convolve_3d(x: Tensor, w: Tensor, window: Window) -> Tensor:
+    strides = [1, *window.strides, 1]
+    if window.same:
+        return tf.nn.conv3d(x, w, strides, "SAME")
+    return tf.nn.conv3d(pad_spatial(x, window.pads), w, strides, "VALID")
+
+
+def _by_slices(x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor:
+    """The sum over the kernel's first axis of convolutions over the others."""
+    x = pad_spatial(x, (window.pads[0], *((0, 0),) * (window.rank - 1)))
+    (size,), (stride,), (dilation,) = window.kernel[:1], window.strides[:1], window.dilations[:1]
+    if not known(size):
+        raise NotImplementedError("a kernel of more than two axes whose size is not known")
+    inner = replace(
+        window,
+        kernel=window.kernel[1:],
+        strides=window.strides[1:],
+        dilations=window.dilations[1:],
+        pads=window.pads[1:],
+    )
+    places = size_of(x, 1) - (size - 1) * dilation
+    total = None
+    for tap in range(size):
+        part = x[:, tap * dilation : tap * dilation + places : stride]
+        shape = tf.shape(part)
+        flat = tf.reshape(part, tf.concat([[-1], shape[2:]], 0))
+        flat = tf.ensure_shape(flat, [None, *part.shape[2:]])
+        made = convolve(flat, w[tap], inner, groups)
+        total = made if total is None else total + made
+    return tf.reshape(total, tf.concat([shape[:2], tf.shape(total)[1:]], 0))

@@ -1,0 +1,57 @@
+"""Convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.convolution import convolve
+from trueport.backends.tensorflow.spatial import (
+    channels_to_end,
+    channels_to_front,
+    in_float32,
+    size_of,
+    sizes_of,
+    window_of,
+    with_rank,
+)
+from trueport.fidelity import accumulation
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("Conv", audited=22, error=accumulation(), channels_last=True)
+def conv(
+    t: Translation,
+    X: Tensor,
+    W: Tensor,
+    B: Tensor | None,
+    *,
+    auto_pad: str,
+    dilations: Sequence[int] | None,
+    group: int,
+    kernel_shape: Sequence[int] | None,
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> Tensor:
+    rank = W.shape.rank or X.shape.rank
+    if rank is None:
+        raise t.fail("neither the data's nor the kernel's rank is known", "run shape inference on the model")
+    kernel = t.weight(1, [*range(2, rank), 1, 0])
+    x = channels_to_end(t, with_rank(X, rank))
+    window = window_of(
+        sizes_of(x, range(1, rank - 1)),
+        kernel_shape or [size_of(kernel, axis) for axis in range(rank - 2)],
+        strides=strides,
+        dilations=dilations,
+        pads=pads,
+        auto_pad=auto_pad,
+    )
+
+    def apply(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+        y = convolve(x, w, window, group)
+        return y if b is None else tf.nn.bias_add(y, b)
+
+    return channels_to_front(t, in_float32(apply, x, kernel, B))

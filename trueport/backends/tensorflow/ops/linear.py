@@ -1,0 +1,90 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.spatial import in_float32
+from trueport.fidelity import accumulation
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("MatMul", audited=13, error=accumulation())
+def matmul(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+    return _multiplied(_matmul, A, B)
+
+
+@maps("Gemm", audited=13, error=accumulation())
+def gemm(
+    t: Translation,
+    A: Tensor,
+    B: Tensor,
+    C: Tensor | None,
+    *,
+    alpha: float,
+    beta: float,
+    transA: int,
+    transB: int,
+) -> Tensor:
+    def apply(a: Tensor, b: Tensor, c: Tensor | None) -> Tensor:
+        y = _scaled(tf.matmul(a, b, transpose_a=bool(transA), transpose_b=bool(transB)), alpha)
+        if c is None or beta == 0:
+            return y
+        c = _scaled(c, beta)
+        return tf.nn.bias_add(y, c) if c.shape.rank == 1 and c.shape[0] not in (1, None) else y + c
+
+    return _multiplied(apply, A, B, C)
+
+
+@maps("Einsum", audited=28, error=accumulation())
+def einsum(t: Translation, *Inputs: Tensor, equation: str) -> Tensor:
+    return _multiplied(lambda *operands: tf.einsum(equation.replace(" ", ""), *operands), *Inputs)
+
+
+@maps("Det", audited=22, error=accumulation())
+def det(t: Translation, X: Tensor) -> Tensor:
+    return in_float32(tf.linalg.det, X)
+
+
+def _matmul(a: Tensor, b: Tensor) -> Tensor:
+    """As NumPy multiplies: a vector is a row on the left, a column on the right."""
+    if a.shape.rank == 1 and b.shape.rank == 1:
+        return tf.reduce_sum(a * b)
+    if a.shape.rank == 1:
+        return tf.squeeze(tf.matmul(a[None], b), -2)
+    if b.shape.rank == 1:
+        return tf.linalg.matvec(a, b)
+    if b.shape.rank == 2 and (a.shape.rank or 0) > 2:
+        return _rows_times_matrix(a, b)
+    return tf.matmul(a, b)
+
+
+def _rows_times_matrix(a: Tensor, b: Tensor) -> Tensor:
+    """One matrix product for all rows: TensorFlow fuses a bias and an activation with it, not with a batched one."""
+    rows = tf.matmul(tf.reshape(a, [-1, a.shape[-1] or tf.shape(a)[-1]]), b)
+    shape = [*a.shape[:-1], b.shape[-1]]
+    if shape.count(None) <= 1 and 0 not in shape:
+        return tf.reshape(rows, [-1 if size is None else size for size in shape])
+    made = tf.reshape(rows, tf.concat([tf.shape(a)[:-1], tf.shape(b)[-1:]], 0))
+    return tf.ensure_shape(made, shape)
+
+
+def _scaled(x: Tensor, factor: float) -> Tensor:
+    if factor == 1:
+        return x
+    if x.dtype.is_floating or factor == int(factor):
+        return x * tf.cast(factor, x.dtype)
+    return tf.cast(tf.cast(x, tf.float64) * factor, x.dtype)
+
+
+def _multiplied(product: Callable[..., Tensor], *operands: Tensor | None) -> Tensor:
+    """A sum of products in a type that TensorFlow has kernels for; integers wrap alike in all of one size."""
+    dtype = next(x.dtype for x in operands if x is not None)
+    if dtype.is_floating:
+        return in_float32(product, *operands)
+    signed = tf.int64 if dtype.size == 8 else tf.int32
+    return tf.cast(product(*(x if x is None else tf.cast(x, signed) for x in operands)), dtype)
