@@ -1,0 +1,146 @@
+"""Recurrent layers: RNN, GRU, LSTM."""
+
+from __future__ import annotations
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.rnn import Cell, Layer, activations_of, linear, recur, size
+from trueport.fidelity import accumulation
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+_IGNORES = {"hidden_size": "the recurrence weights have it as a dimension"}
+
+
+@maps("RNN", audited=22, error=accumulation(), ignores=_IGNORES)
+def rnn(
+    t: Translation,
+    X: Tensor,
+    W: Tensor,
+    R: Tensor,
+    B: Tensor | None,
+    sequence_lens: Tensor | None,
+    initial_h: Tensor | None,
+    *,
+    activation_alpha: list[float] | None,
+    activation_beta: list[float] | None,
+    activations: list[str],
+    clip: float | None,
+    direction: str,
+    layout: int,
+) -> list[Tensor]:
+    layer = Layer(X, W, R, B, sequence_lens, (initial_h,), direction, layout)
+    functions = activations_of(t, activations, ["Tanh"], activation_alpha, activation_beta, layer.directions)
+
+    def make_cell(number: int, layer: Layer) -> tuple[Cell, Tensor | None]:
+        (f,), biases = functions[number], layer.biases(number)
+        recurrence = layer.R[number]
+
+        def cell(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            return (f(_clipped(x + linear(states[0], recurrence), clip)),)
+
+        return cell, None if biases is None else sum(biases)
+
+    return recur(layer, make_cell)
+
+
+@maps("GRU", audited=22, error=accumulation(), ignores=_IGNORES)
+def gru(
+    t: Translation,
+    X: Tensor,
+    W: Tensor,
+    R: Tensor,
+    B: Tensor | None,
+    sequence_lens: Tensor | None,
+    initial_h: Tensor | None,
+    *,
+    activation_alpha: list[float] | None,
+    activation_beta: list[float] | None,
+    activations: list[str] | None,
+    clip: float | None,
+    direction: str,
+    layout: int,
+    linear_before_reset: int,
+) -> list[Tensor]:
+    layer = Layer(X, W, R, B, sequence_lens, (initial_h,), direction, layout)
+    functions = activations_of(t, activations, ["Sigmoid", "Tanh"], activation_alpha, activation_beta, layer.directions)
+
+    def make_cell(number: int, layer: Layer) -> tuple[Cell, Tensor | None]:
+        f, g = functions[number]
+        of_input, of_state = layer.biases(number) or (None, None)
+        recurrence = layer.R[number]
+        gates, hidden = recurrence[: 2 * size(layer.R, 2)], recurrence[2 * size(layer.R, 2) :]
+
+        def reset_before(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            (h,) = states
+            x_z, x_r, x_h = tf.split(x, 3, -1)
+            z, r = tf.split(f(_clipped(tf.concat([x_z, x_r], -1) + linear(h, gates), clip)), 2, -1)
+            candidate = g(_clipped(x_h + linear(r * h, hidden), clip))
+            return ((1 - z) * candidate + z * h,)
+
+        def reset_after(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            (h,) = states
+            x_z, x_r, x_h = tf.split(x, 3, -1)
+            h_z, h_r, h_h = tf.split(linear(h, recurrence, of_state), 3, -1)
+            z, r = f(_clipped(x_z + h_z, clip)), f(_clipped(x_r + h_r, clip))
+            candidate = g(_clipped(x_h + r * h_h, clip))
+            return ((1 - z) * candidate + z * h,)
+
+        if linear_before_reset:
+            return reset_after, of_input
+        return reset_before, None if of_state is None else of_input + of_state
+
+    return recur(layer, make_cell)
+
+
+@maps("LSTM", audited=22, error=accumulation(), ignores=_IGNORES)
+def lstm(
+    t: Translation,
+    X: Tensor,
+    W: Tensor,
+    R: Tensor,
+    B: Tensor | None,
+    sequence_lens: Tensor | None,
+    initial_h: Tensor | None,
+    initial_c: Tensor | None,
+    P: Tensor | None,
+    *,
+    activation_alpha: list[float] | None,
+    activation_beta: list[float] | None,
+    activations: list[str] | None,
+    clip: float | None,
+    direction: str,
+    input_forget: int,
+    layout: int,
+) -> list[Tensor]:
+    layer = Layer(X, W, R, B, sequence_lens, (initial_h, initial_c), direction, layout)
+    functions = activations_of(
+        t, activations, ["Sigmoid", "Tanh", "Tanh"], activation_alpha, activation_beta, layer.directions
+    )
+
+    def make_cell(number: int, layer: Layer) -> tuple[Cell, Tensor | None]:
+        f, g, h_of = functions[number]
+        biases, recurrence = layer.biases(number), layer.R[number]
+        peep_i, peep_o, peep_f = _peepholes(P, number, layer.X.dtype)
+
+        def cell(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            h, c = states
+            i, o, forget, new = tf.split(x + linear(h, recurrence), 4, -1)
+            i = f(_clipped(i + peep_i * c if P is not None else i, clip))
+            forget = f(_clipped(forget + peep_f * c if P is not None else forget, clip))
+            c = (1 - i if input_forget else forget) * c + i * g(_clipped(new, clip))
+            o = f(_clipped(o + peep_o * c if P is not None else o, clip))
+            return o * h_of(c), c
+
+        return cell, None if biases is None else sum(biases)
+
+    return recur(layer, make_cell)
+
+
+def _peepholes(P: Tensor | None, number: int, dtype: object) -> list[Tensor | None]:
+    return [None] * 3 if P is None else tf.split(tf.cast(P[number], dtype), 3)
+
+
+def _clipped(x: Tensor, clip: float | None) -> Tensor:
+    return x if clip is None else tf.clip_by_value(x, -clip, clip)

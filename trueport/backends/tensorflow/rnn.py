@@ -1,0 +1,209 @@
+"""Recurrence over time: what RNN, GRU and LSTM share.
+
+A cell is given the part of its gates that comes from the input, made for all steps by one product, and
+the state before the step. Directions differ in the order in which steps are visited, nothing is reversed:
+a sample whose sequence is shorter keeps its state through the steps that it does not have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+
+__all__ = ["Activation", "Cell", "Layer", "activations_of", "linear", "recur", "size"]
+
+Activation = Callable[[Tensor], Tensor]
+State = tuple[Tensor, ...]
+Cell = Callable[[Tensor, State], State]
+"""(input's part of the gates [B, G·H], state before) → state after; its first member is the output"""
+
+UNROLLED_STEPS = 4
+"""Up to this many steps, when their number is known, a loop costs more than it saves."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """The inputs and attributes that all three operators have."""
+
+    X: Tensor
+    W: Tensor
+    R: Tensor
+    B: Tensor | None
+    sequence_lens: Tensor | None
+    initial: tuple[Tensor | None, ...]
+    direction: str
+    layout: int
+
+    @property
+    def directions(self) -> int:
+        return 2 if self.direction == "bidirectional" else 1
+
+    def biases(self, number: int) -> tuple[Tensor, Tensor] | None:
+        """The input's and the recurrence's bias of one direction."""
+        return None if self.B is None else tuple(tf.split(self.B[number], 2))
+
+
+def activations_of(
+    t: Translation,
+    names: Sequence[str] | None,
+    defaults: Sequence[str],
+    alphas: Sequence[float] | None,
+    betas: Sequence[float] | None,
+    directions: int,
+) -> list[list[Activation]]:
+    """The functions of each direction; parameters go, in order, to those functions that have them."""
+    known = {name.lower(): entry for name, entry in _ACTIVATIONS.items()}
+    names = list(names or [*defaults] * directions)[: len(defaults) * directions]
+    if len(names) != len(defaults) * directions:
+        raise t.fail(f"{len(names)} activations are given, {len(defaults) * directions} are needed")
+    left_alphas, left_betas = list(alphas or ()), list(betas or ())
+    made: list[Activation] = []
+    for name in names:
+        if name.lower() not in known:
+            raise t.fail(f"activation {name!r} is not one of {', '.join(_ACTIVATIONS)}")
+        function, alpha, beta = known[name.lower()]
+        if alpha is not None and left_alphas:
+            alpha = left_alphas.pop(0)
+        if beta is not None and left_betas:
+            beta = left_betas.pop(0)
+        parameters = [p for p in (alpha, beta) if p is not None]
+        made.append(lambda x, function=function, parameters=parameters: function(x, *parameters))
+    size = len(defaults)
+    return [made[i * size : (i + 1) * size] for i in range(directions)]
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """x · weightᵀ + bias over the last axis of x [B, I] or [T, B, I], as one matrix product."""
+    flat = x if x.shape.rank == 2 else tf.reshape(x, [-1, size(weight, 1)])
+    made = tf.matmul(flat, weight, transpose_b=True)
+    made = made if bias is None else tf.nn.bias_add(made, bias)
+    return made if x.shape.rank == 2 else tf.reshape(made, [size(x, 0), size(x, 1), size(weight, 0)])
+
+
+def size(x: Tensor, axis: int) -> Any:
+    """A dimension: a number where it is known, else a scalar tensor."""
+    known = x.shape[axis]
+    return tf.shape(x)[axis] if known is None else known
+
+
+def recur(layer: Layer, make_cell: Callable[[int, Layer], tuple[Cell, Tensor | None]]) -> list[Tensor]:
+    """Y and the final states, in the operator's layout.
+
+    ``make_cell(number, layer)`` gives a direction's cell and the bias that goes with the input's product.
+    Half precision is computed in float32: a recurrence feeds its rounding back.
+    """
+    dtype = layer.X.dtype
+    layer = _widened(layer)
+    X = tf.transpose(layer.X, [1, 0, 2]) if layer.layout else layer.X
+    results = []
+    for number in range(layer.directions):
+        cell, bias = make_cell(number, layer)
+        states = tuple(_initial_state(layer, X, state, number) for state in layer.initial)
+        backward = layer.direction == "reverse" or number == 1
+        results.append(_run(cell, linear(X, layer.W[number], bias), states, layer.sequence_lens, backward))
+    axis_y, axis_state = (2, 1) if layer.layout else (1, 0)
+    outputs = [y if not layer.layout else tf.transpose(y, [1, 0, 2]) for y, _ in results]
+    stacked = [tf.stack(outputs, axis_y)]
+    stacked += [tf.stack(finals, axis_state) for finals in zip(*(states for _, states in results), strict=True)]
+    return [tf.cast(item, dtype) for item in stacked]
+
+
+def _widened(layer: Layer) -> Layer:
+    if layer.X.dtype not in (tf.float16, tf.bfloat16):
+        return layer
+    wide = [None if x is None else tf.cast(x, tf.float32) for x in (layer.X, layer.W, layer.R, layer.B)]
+    initial = tuple(None if x is None else tf.cast(x, tf.float32) for x in layer.initial)
+    return Layer(*wide, layer.sequence_lens, initial, layer.direction, layer.layout)
+
+
+def _initial_state(layer: Layer, X: Tensor, given: Tensor | None, number: int) -> Tensor:
+    if given is not None:
+        return given[:, number] if layer.layout else given[number]
+    return tf.zeros([size(X, 1), size(layer.R, 2)], X.dtype)
+
+
+def _run(cell: Cell, gates: Tensor, states: State, lengths: Tensor | None, backward: bool) -> tuple[Tensor, State]:
+    """One direction: outputs [T, B, H], and the states after each sample's last step."""
+
+    def step(time: Tensor, x: Tensor, states: State) -> tuple[Tensor, State]:
+        after = cell(x, states)
+        if lengths is None:
+            return after[0], after
+        present = tf.expand_dims(time < lengths, 1)
+        after = tuple(tf.where(present, new, old) for new, old in zip(after, states, strict=True))
+        return tf.where(present, after[0], tf.zeros([], x.dtype)), after
+
+    steps = gates.shape[0]
+    if steps is not None and 0 < steps <= UNROLLED_STEPS:
+        outputs: dict[int, Tensor] = {}
+        for time in reversed(range(steps)) if backward else range(steps):
+            outputs[time], states = step(time, gates[time], states)
+        return tf.stack([outputs[time] for time in range(steps)]), _none_for_empty(states, lengths)
+    outputs_made, states = _loop(step, gates, states, backward)
+    return outputs_made, _none_for_empty(states, lengths)
+
+
+def _loop(
+    step: Callable[[Tensor, Tensor, State], tuple[Tensor, State]], gates: Tensor, states: State, backward: bool
+) -> tuple[Tensor, State]:
+    # TensorLists, not tf.TensorArray: stacking no steps at all needs an element shape that is known at run time.
+    steps, dtype = tf.shape(gates)[0], gates.dtype
+    inputs = tf.raw_ops.TensorListFromTensor(tensor=gates, element_shape=tf.shape(gates)[1:])
+    shape = tf.shape(states[0])
+    outputs = tf.raw_ops.TensorListReserve(element_shape=shape, num_elements=steps, element_dtype=dtype)
+
+    def body(count: Tensor, outputs: Tensor, states: State) -> tuple[Tensor, Tensor, State]:
+        time = steps - 1 - count if backward else count
+        x = tf.raw_ops.TensorListGetItem(
+            input_handle=inputs, index=time, element_shape=tf.shape(gates)[1:], element_dtype=dtype
+        )
+        x.set_shape(gates.shape[1:])
+        output, states = step(time, x, states)
+        return count + 1, tf.raw_ops.TensorListSetItem(input_handle=outputs, index=time, item=output), states
+
+    _, outputs, states = tf.while_loop(
+        lambda count, *_: count < steps, body, (tf.constant(0), outputs, states), maximum_iterations=steps
+    )
+    made = tf.raw_ops.TensorListStack(input_handle=outputs, element_shape=shape, element_dtype=dtype)
+    made.set_shape([gates.shape[0], *states[0].shape])
+    return made, states
+
+
+def _none_for_empty(states: State, lengths: Tensor | None) -> State:
+    """A sample without steps has no last output: zero, as ONNX Runtime gives."""
+    if lengths is None:
+        return states
+    some = tf.expand_dims(lengths > 0, 1)
+    return tuple(tf.where(some, state, tf.zeros([], state.dtype)) for state in states)
+
+
+def _leaky_relu(x: Tensor, alpha: float) -> Tensor:
+    return tf.where(x >= 0, x, alpha * x)
+
+
+def _hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
+    return tf.clip_by_value(alpha * x + beta, 0, 1)
+
+
+def _elu(x: Tensor, alpha: float) -> Tensor:
+    return tf.where(x >= 0, x, alpha * tf.math.expm1(tf.minimum(x, 0)))
+
+
+_ACTIVATIONS: dict[str, tuple[Callable[..., Tensor], float | None, float | None]] = {
+    "Relu": (lambda x: tf.nn.relu(x), None, None),
+    "Tanh": (lambda x: tf.tanh(x), None, None),
+    "Sigmoid": (lambda x: tf.sigmoid(x), None, None),
+    "Affine": (lambda x, alpha, beta: alpha * x + beta, 1.0, 0.0),
+    "LeakyRelu": (_leaky_relu, 0.01, None),
+    "ThresholdedRelu": (lambda x, alpha: tf.where(x >= alpha, x, tf.zeros([], x.dtype)), 1.0, None),
+    "ScaledTanh": (lambda x, alpha, beta: alpha * tf.tanh(beta * x), 1.0, 1.0),
+    "HardSigmoid": (_hard_sigmoid, 0.2, 0.5),
+    "Elu": (_elu, 1.0, None),
+    "Softsign": (lambda x: tf.nn.softsign(x), None, None),
+    "Softplus": (lambda x: tf.nn.softplus(x), None, None),
+}
+"""Each activation with the defaults of its alpha and beta: those of the ONNX operator of that name."""
