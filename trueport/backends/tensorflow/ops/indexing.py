@@ -1,0 +1,53 @@
+"""Parts of tensors picked by position."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.indices import dynamic_window, element_positions, from_front, static_window
+from trueport.backends.tensorflow.shapes import dim, shape_of
+from trueport.fidelity import BITWISE
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("Slice", fidelity=BITWISE, audited=13, static=("starts", "ends", "axes", "steps"))
+def slice_(
+    t: Translation, data: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
+) -> Tensor:
+    count = starts.shape[0]
+    known_axes = np.arange(count or 0) if axes is None else t.static(axes)
+    known_steps = np.ones(count or 0, np.int64) if steps is None else t.static(steps)
+    if data.shape.rank is None or count is None or known_axes is None or known_steps is None:
+        starts, ends = tf.cast(starts, tf.int64), tf.cast(ends, tf.int64)
+        axes = tf.range(tf.size(starts, tf.int64)) if axes is None else tf.cast(axes, tf.int64)
+        steps = tf.ones_like(starts) if steps is None else tf.cast(steps, tf.int64)
+        return dynamic_window(starts, ends, axes, steps, data).of(data)
+    return static_window(_scalars(t, starts), _scalars(t, ends), known_axes, known_steps, data.shape.rank).of(data)
+
+
+def _scalars(t: Translation, vector: Tensor) -> list[int | Tensor]:
+    known = t.static(vector)
+    return tf.unstack(tf.cast(vector, tf.int64)) if known is None else known.tolist()
+
+
+@maps("Gather", fidelity=BITWISE, audited=13)
+def gather(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    return tf.gather(data, from_front(indices, dim(data, axis)), axis=axis)
+
+
+@maps("GatherElements", fidelity=BITWISE, audited=13)
+def gather_elements(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    if data.shape.rank is None:
+        raise t.fail("the rank of its data is not known")
+    return tf.gather(tf.reshape(data, [-1]), element_positions(data, indices, axis))
+
+
+@maps("GatherND", fidelity=BITWISE, audited=13)
+def gather_nd(t: Translation, data: Tensor, indices: Tensor, *, batch_dims: int) -> Tensor:
+    depth = dim(indices, -1)
+    sizes = shape_of(data)[batch_dims : batch_dims + depth]
+    return tf.gather_nd(data, from_front(indices, sizes), batch_dims=batch_dims)

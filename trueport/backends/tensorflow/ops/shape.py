@@ -1,0 +1,139 @@
+"""The same elements under another shape, and the shape itself."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.shapes import axis_mask, dim, dims, moving, normalized, rank_of, shape_of
+from trueport.fidelity import BITWISE
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("Reshape", fidelity=BITWISE, audited=25, static=("shape",))
+def reshape(t: Translation, data: Tensor, shape: Tensor, *, allowzero: int) -> Tensor:
+    wanted = t.static(shape)
+    if wanted is None:
+        return tf.reshape(data, shape if allowzero else _zeros_copied(data, shape))
+    if allowzero or not (wanted == 0).any():
+        return tf.reshape(data, wanted)
+    return tf.reshape(data, _zeros_copied_statically(data, wanted))
+
+
+def _zeros_copied(data: Tensor, shape: Tensor) -> Tensor:
+    """The shape with the data's dim in the place of each 0."""
+    room = tf.concat([shape_of(data), tf.zeros_like(shape)], 0)
+    return tf.where(shape == 0, room[: tf.size(shape)], shape)
+
+
+def _zeros_copied_statically(data: Tensor, shape: np.ndarray) -> list[int | Tensor]:
+    """The same for a known shape; the -1 is solved from the dims not copied, so that the copied may be empty."""
+    copied = {axis for axis, size in enumerate(shape) if size == 0}
+    target = [dim(data, axis) if axis in copied else int(size) for axis, size in enumerate(shape)]
+    if data.shape.rank is not None and -1 in target:
+        rest = [size for axis, size in enumerate(data.shape.as_list()) if axis not in copied]
+        given = int(np.prod([size for size in shape if size > 0]))
+        if None not in rest:
+            target[target.index(-1)] = int(np.prod(rest)) // given
+    return target
+
+
+@maps("Shape", fidelity=BITWISE, audited=25)
+def shape(t: Translation, data: Tensor, *, start: int, end: int | None) -> Tensor:
+    known = data.shape[start:end].as_list() if data.shape.rank is not None else [None]
+    return shape_of(data)[start:end] if None in known else tf.constant(known, tf.int64, [len(known)])
+
+
+@maps("Size", fidelity=BITWISE, audited=25)
+def size(t: Translation, data: Tensor) -> Tensor:
+    return tf.size(data, out_type=tf.int64)
+
+
+@maps("Flatten", fidelity=BITWISE, audited=25)
+def flatten(t: Translation, input: Tensor, *, axis: int) -> Tensor:
+    if input.shape.rank is None:
+        sizes = shape_of(input)
+        return tf.reshape(input, [tf.reduce_prod(sizes[:axis]), tf.reduce_prod(sizes[axis:])])
+    parts = [input.shape[:axis], input.shape[axis:]]
+    known = [part.num_elements() for part in parts]
+    if None not in known:
+        return tf.reshape(input, known)
+    rows, columns = (
+        tf.reduce_prod(tf.stack(part)) if number is None else number
+        for number, part in zip(known, (dims(input)[:axis], dims(input)[axis:]), strict=True)
+    )
+    return tf.reshape(input, [rows, columns])
+
+
+@maps("Squeeze", fidelity=BITWISE, audited=25, static=("axes",))
+def squeeze(t: Translation, data: Tensor, axes: Tensor | None) -> Tensor:
+    if axes is None:
+        return tf.squeeze(data)
+    known = t.static(axes)
+    if known is None:
+        return tf.reshape(data, tf.boolean_mask(shape_of(data), ~axis_mask(axes, rank_of(data))))
+    # An empty list of axes squeezes nothing; TensorFlow's means all.
+    return tf.squeeze(data, known.tolist()) if known.size else tf.identity(data)
+
+
+@maps("Unsqueeze", fidelity=BITWISE, audited=25, static=("axes",))
+def unsqueeze(t: Translation, data: Tensor, axes: Tensor) -> Tensor:
+    known = t.static(axes)
+    if known is None or data.shape.rank is None:
+        return _unsqueezed_at(data, tf.reshape(axes, [-1]))
+    for axis in sorted(normalized(known.ravel(), data.shape.rank + known.size)):
+        data = tf.expand_dims(data, axis)
+    return data
+
+
+def _unsqueezed_at(data: Tensor, axes: Tensor) -> Tensor:
+    rank = rank_of(data) + tf.size(axes)
+    kept = tf.where(~axis_mask(axes, rank))
+    ones = tf.ones(tf.reshape(rank, [1]), tf.int64)
+    return tf.reshape(data, tf.tensor_scatter_nd_update(ones, kept, shape_of(data)))
+
+
+@maps("Transpose", fidelity=BITWISE, audited=25)
+def transpose(t: Translation, data: Tensor, *, perm: list[int] | None) -> Tensor:
+    if perm is not None and perm == sorted(perm):
+        return tf.identity(data)
+    return moving(data, lambda x: tf.transpose(x, perm))
+
+
+@maps("Concat", fidelity=BITWISE, audited=13)
+def concat(t: Translation, *inputs: Tensor, axis: int) -> Tensor:
+    return tf.concat(inputs, axis)
+
+
+@maps("Split", fidelity=BITWISE, audited=18, static=("split",))
+def split(t: Translation, input: Tensor, split: Tensor | None, *, axis: int, num_outputs: int | None) -> list[Tensor]:
+    count = len(t.node.outputs)
+    if split is not None:
+        return tf.split(input, split, axis, num=count)
+    whole = dim(input, axis)
+    if isinstance(whole, int) and whole % count == 0:
+        return tf.split(input, count, axis)
+    chunk = (whole + count - 1) // count
+    starts = tf.range(count, dtype=tf.int64) * chunk
+    return tf.split(input, tf.clip_by_value(whole - starts, 0, chunk), axis, num=count)
+
+
+@maps("Tile", fidelity=BITWISE, audited=13, static=("repeats",))
+def tile(t: Translation, input: Tensor, repeats: Tensor) -> Tensor:
+    return moving(input, lambda x: tf.tile(x, repeats), lacking=("uint16",))
+
+
+@maps("Expand", fidelity=BITWISE, audited=13, static=("shape",))
+def expand(t: Translation, input: Tensor, shape: Tensor) -> Tensor:
+    wanted = t.static(shape)
+    if wanted is None or input.shape.rank is None:
+        return tf.broadcast_to(input, tf.broadcast_dynamic_shape(shape_of(input), shape))
+    own = dims(input)
+    longer = max(len(own), len(wanted))
+    own = [1] * (longer - len(own)) + own
+    asked = [1] * (longer - len(wanted)) + wanted.tolist()
+    target = [mine if size == 1 else size for mine, size in zip(own, asked, strict=True)]
+    return tf.broadcast_to(input, target)

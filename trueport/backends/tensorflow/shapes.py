@@ -1,0 +1,79 @@
+"""Shapes and axes that may be known only at run time, and moving data of types that kernels do not take.
+
+Moving data: most TensorFlow kernels are registered for the common types only. ``moving`` runs one on a carrier:
+
+    moving(data, lambda x: tf.transpose(x, perm))                 # the 4-bit integers and float8 ride on wider types
+    moving(input, lambda x: tf.tile(x, n), lacking=("uint16",))   # a type that this one kernel lacks rides on its bits
+
+A carrier holds every value of the type, so nothing is rounded. Types that TensorFlow has no kernels for at all are
+plain integers here already (see ``trueport.ir.ports.CONTAINERS``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueport.backends.tensorflow._tf import tf
+
+__all__ = ["axis_mask", "dim", "dims", "moving", "normalized", "rank_of", "shape_of", "static_dims"]
+
+Tensor = Any
+
+_CARRIERS = {"int4": "int8", "uint4": "uint8", "float8_e4m3fn": "float16", "float8_e5m2": "float16"}
+_BITS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
+
+
+def moving(tensor: Tensor, move: Callable[[Tensor], Tensor], lacking: Collection[str] = ()) -> Tensor:
+    """``move(tensor)`` for an operation that only moves elements, on a carrier where its kernel lacks the type."""
+    dtype = tensor.dtype
+    if dtype.name in _CARRIERS:
+        return tf.cast(move(tf.cast(tensor, _CARRIERS[dtype.name])), dtype)
+    if dtype.name in lacking:
+        return tf.bitcast(move(tf.bitcast(tensor, _BITS[dtype.size])), dtype)
+    return move(tensor)
+
+
+def rank_of(tensor: Tensor) -> int | Tensor:
+    """The rank: a number where it is known, else an int32 scalar."""
+    rank = tensor.shape.rank
+    return tf.rank(tensor) if rank is None else rank
+
+
+def static_dims(tensor: Tensor) -> list[int] | None:
+    """All dims, where all are known."""
+    return tensor.shape.as_list() if tensor.shape.is_fully_defined() else None
+
+
+def shape_of(tensor: Tensor) -> Tensor:
+    """The shape, int64; a constant where it is known."""
+    return tf.shape(tensor, out_type=tf.int64)
+
+
+def dim(tensor: Tensor, axis: int) -> int | Tensor:
+    """One dim: a number where it is known, else an int64 scalar."""
+    known = tensor.shape[axis] if tensor.shape.rank is not None else None
+    return shape_of(tensor)[axis] if known is None else known
+
+
+def dims(tensor: Tensor) -> list[int | Tensor]:
+    """Every dim of a tensor of known rank, as :func:`dim` gives it."""
+    known = tensor.shape.as_list()
+    if None not in known:
+        return known
+    dynamic = shape_of(tensor)
+    return [dynamic[axis] if size is None else size for axis, size in enumerate(known)]
+
+
+def normalized(axes: Sequence[int] | np.ndarray, rank: int) -> list[int]:
+    """Axes counted from the front."""
+    return [int(axis) + rank if axis < 0 else int(axis) for axis in axes]
+
+
+def axis_mask(axes: Tensor, rank: int | Tensor) -> Tensor:
+    """A bool vector of length ``rank``, true at the axes (which may be negative)."""
+    count = tf.cast(rank, axes.dtype)
+    positive = tf.where(axes < 0, axes + count, axes)
+    return tf.reduce_any(tf.range(count) == positive[:, tf.newaxis], axis=0)
