@@ -1,0 +1,75 @@
+"""Trueport moves neural networks between PyTorch, ONNX and TensorFlow and shows that nothing was lost on the way.
+
+Importing it loads no framework; each function loads what it needs.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from trueport.errors import (
+    ConversionError,
+    EmitError,
+    InvalidInput,
+    InvalidModel,
+    MissingDependency,
+    OutputExists,
+    TrueportError,
+    Unsupported,
+    UsageError,
+)
+
+if TYPE_CHECKING:
+    from trueport import surgery
+    from trueport.mapping.declare import maps
+    from trueport.pipeline import Conversion, check, convert, convert_file
+    from trueport.report.data import Report
+    from trueport.runtimes.detect import load_model as load
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Conversion",
+    "ConversionError",
+    "EmitError",
+    "InvalidInput",
+    "InvalidModel",
+    "MissingDependency",
+    "OutputExists",
+    "Report",
+    "TrueportError",
+    "Unsupported",
+    "UsageError",
+    "check",
+    "convert",
+    "convert_file",
+    "load",
+    "maps",
+    "surgery",
+]
+
+_LAZY = {
+    "Conversion": ("trueport.pipeline", "Conversion"),
+    "Report": ("trueport.report.data", "Report"),
+    "check": ("trueport.pipeline", "check"),
+    "convert": ("trueport.pipeline", "convert"),
+    "convert_file": ("trueport.pipeline", "convert_file"),
+    "load": ("trueport.runtimes.detect", "load_model"),
+    "maps": ("trueport.mapping.declare", "maps"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "surgery":
+        return importlib.import_module("trueport.surgery")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'trueport' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    value = getattr(importlib.import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

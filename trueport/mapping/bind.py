@@ -18,9 +18,10 @@ from onnx.defs import OpSchema
 
 from trueport.errors import InvalidModel
 from trueport.ir.places import place
-from trueport.mapping.declare import Handler
+from trueport.ir.schemas import canonical_schema
+from trueport.mapping.declare import Handler, OpMapping
 
-__all__ = ["Bound", "attribute_defaults", "attribute_value", "bind", "bind_by_signature", "bind_by_schema"]
+__all__ = ["Bound", "attribute_defaults", "attribute_value", "bind", "bind_by_schema", "bind_by_signature", "input_name"]
 
 _Variadic = OpSchema.FormalParameterOption.Variadic
 
@@ -99,6 +100,16 @@ def bind_by_signature(node: ir.Node, handler: Handler) -> Bound:
     if missing:
         raise InvalidModel(f"required attribute {missing[0]!r} is missing", where=place(node))
     return Bound(tuple(given), attributes)
+
+
+def input_name(mapping: OpMapping, index: int) -> str:
+    """What the schema, or the handler of an operator without one, calls the input at an index."""
+    schema = canonical_schema(mapping.op, mapping.domain)
+    if schema is not None:
+        return schema.inputs[min(index, len(schema.inputs) - 1)].name
+    parameters = list(inspect.signature(mapping.handler).parameters.values())[1:]
+    names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    return names[min(index, len(names) - 1)]
 
 
 def attribute_defaults(schema: OpSchema) -> dict[str, Any]:

@@ -14,10 +14,12 @@ from onnx_ir.passes.common import (
     RemoveUnusedNodesPass,
 )
 
+from trueport.fidelity import Loss
 from trueport.ir.provenance import mark_origins
 from trueport.mapping.registry import Registry
 from trueport.passes import upgrade
 from trueport.passes.expand import expand_functions
+from trueport.passes.inputs import settle_defaults
 from trueport.passes.shapes import infer_shapes
 from trueport.passes.upgrade.adapt import Adapters, adapters_of, upgrade_model
 
@@ -34,8 +36,9 @@ def adapters() -> Adapters:
     return adapters_of(*(importlib.import_module(f"{upgrade.__name__}.{name}") for name in families))
 
 
-def canonicalize(model: ir.Model, registry: Registry) -> None:
-    """Bring a model, in place, into the form that handlers are written for."""
+def canonicalize(model: ir.Model, registry: Registry) -> list[Loss]:
+    """Bring a model, in place, into the form that handlers are written for; returns what that cost."""
+    losses = settle_defaults(model)
     # Names first: everything later is reported under them.
     mark_origins(model.graph)
     for function in model.functions.values():
@@ -58,6 +61,7 @@ def canonicalize(model: ir.Model, registry: Registry) -> None:
         LiftSubgraphInitializersToMainGraphPass()(model)
         infer_shapes(model)
     RemoveUnusedNodesPass()(model)
+    return losses
 
 
 def raise_opsets(model: ir.Model) -> None:

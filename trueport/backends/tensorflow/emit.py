@@ -12,6 +12,8 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Translation
 from trueport.backends.tensorflow.weights import WeightStore
 from trueport.errors import EmitError, TrueportError
+from trueport.ir.artifact import InnerValue
+from trueport.ir.layouts import source_layout
 from trueport.ir.places import place
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.bind import bind
@@ -22,14 +24,14 @@ __all__ = ["Scope", "emit_graph"]
 
 def emit_graph(
     graph: ir.Graph, inputs: Sequence[Any], registry: Registry, weights: WeightStore
-) -> tuple[list[Any], dict[str, str]]:
+) -> tuple[list[Any], dict[str, InnerValue]]:
     """Build the graph in the current TensorFlow function.
 
-    Returns the outputs, and for each top-level ONNX value the name of the tensor that holds it.
+    Returns the outputs, and for each top-level ONNX value the tensor that holds it.
     """
     scope = Scope(registry, weights)
     outputs = scope.run_graph(graph, inputs)
-    return outputs, scope.tensor_names
+    return outputs, scope.held_values
 
 
 class Scope:
@@ -43,13 +45,14 @@ class Scope:
         self._weights: dict[tuple[int, ir.Value, tuple[int, ...] | None], Any] = {}
 
     @property
-    def tensor_names(self) -> dict[str, str]:
-        """Names of the plain tensors made here, by ONNX value name."""
-        return {
-            value.name: made.name
-            for value, made in self._values.items()
-            if value.name and hasattr(made, "name") and not hasattr(made, "handle")
-        }
+    def held_values(self) -> dict[str, InnerValue]:
+        """The plain tensors made here, by ONNX value name, with the layout they are held in."""
+        found = {}
+        for value, made in self._values.items():
+            if value.name and tf.is_tensor(made):
+                name, perm = source_layout(value)
+                found[name] = InnerValue(made.name, perm)
+        return found
 
     def run_graph(self, graph: ir.Graph, inputs: Sequence[Any]) -> list[Any]:
         """Translate all nodes in order; the values of the graph's outputs."""

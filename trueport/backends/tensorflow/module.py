@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import onnx_ir as ir
@@ -12,45 +13,46 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.border import enter, leave, specs
 from trueport.backends.tensorflow.emit import emit_graph
-from trueport.backends.tensorflow.weights import StoredWeight, WeightStore
+from trueport.backends.tensorflow.weights import WeightStore
+from trueport.ir.artifact import ArtifactMap, InnerValue
 from trueport.ir.ports import Port, make_ports
 from trueport.mapping.registry import Registry
 
 __all__ = ["Built", "build_module"]
 
 
+@dataclass(frozen=True)
 class Built:
-    """The module together with its contract: what the artifact's map is written from."""
+    """The module, its traced function, and the map that is stored with it."""
 
-    def __init__(
-        self,
-        module: Any,
-        function: Any,
-        inputs: tuple[Port, ...],
-        outputs: tuple[Port, ...],
-        tensor_names: Mapping[str, str],
-        stored: Mapping[str, StoredWeight],
-    ) -> None:
-        self.module = module
-        self.function = function
-        self.inputs = inputs
-        self.outputs = outputs
-        self.tensor_names = tensor_names
-        self.stored = stored
+    module: Any
+    function: Any
+    map: ArtifactMap
+
+    @property
+    def inputs(self) -> tuple[Port, ...]:
+        return self.map.inputs
+
+    @property
+    def outputs(self) -> tuple[Port, ...]:
+        return self.map.outputs
 
 
-def build_module(model: ir.Model, registry: Registry) -> Built:
-    """Trace a canonical model into a tf.Module that is called with the inputs and returns a dict of outputs."""
+def build_module(model: ir.Model, registry: Registry, source: Mapping[str, Any] | None = None) -> Built:
+    """Trace a canonical model into a tf.Module that is called with the inputs and returns a dict of outputs.
+
+    ``source`` is what the artifact shall say of where it comes from.
+    """
     graph = model.graph
     inputs = make_ports(graph.inputs)
     outputs = make_ports(graph.outputs)
     weights = WeightStore(registry)
-    names: dict[str, str] = {}
+    inner: dict[str, InnerValue] = {}
 
     def call(*parts: Any) -> dict[str, Any]:
         entered = _enter_all(inputs, parts)
-        values, tensor_names = emit_graph(graph, entered, registry, weights)
-        names.update(tensor_names)
+        values, held = emit_graph(graph, entered, registry, weights)
+        inner.update(held)
         return {
             name: tf.identity(part, name=name)
             for port, value in zip(outputs, values, strict=True)
@@ -66,7 +68,8 @@ def build_module(model: ir.Model, registry: Registry) -> Built:
     module = _module_class()(name="trueport")
     vars(module)["__call__"] = traced
     module.weights = dict(weights.variables)
-    return Built(module, function, inputs, outputs, names, weights.stored)
+    stored = ArtifactMap(inputs, outputs, inner, tuple(weights.stored.values()), source or {})
+    return Built(module, function, stored)
 
 
 @functools.cache

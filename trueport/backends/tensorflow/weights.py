@@ -8,7 +8,6 @@ order is stored in that order; the artifact records the permutation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,24 +15,16 @@ import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.dtypes import tf_dtype
+from trueport.ir.artifact import StoredWeight
 from trueport.ir.dtypes import COMPLEX, FLOATS, INTEGERS, numpy_dtype
 from trueport.ir.ports import CONTAINERS
-from trueport.ir.schemas import canonical_schema
+from trueport.mapping.bind import input_name
 from trueport.mapping.registry import Registry
 
-__all__ = ["StoredWeight", "WeightStore", "as_numpy"]
+__all__ = ["WeightStore", "as_numpy"]
 
 LARGE_BYTES = 4096
 """Integers above this size are weights (a table, a quantized kernel), not shapes or axes."""
-
-
-@dataclass(frozen=True)
-class StoredWeight:
-    """How an initializer is kept: under which key, and permuted by what."""
-
-    initializer: str
-    key: str
-    perm: tuple[int, ...] | None
 
 
 def as_numpy(tensor: ir.TensorProtocol) -> np.ndarray:
@@ -54,30 +45,32 @@ class WeightStore:
         self.stored: dict[str, StoredWeight] = {}
 
     def tensor(self, value: ir.Value, perm: tuple[int, ...] | None = None) -> Any:
-        """The initializer in the current graph: a read of its variable, or a constant."""
+        """The initializer in the current graph, permuted: a read of its variable, or a constant."""
         tensor = value.const_value
         assert tensor is not None
         if not self._is_weight(value, tensor):
             array = as_numpy(tensor)
             return tf.constant(array.transpose(perm) if perm else array, dtype=tf_dtype(tensor.dtype))
-        return tf.convert_to_tensor(self._variable(value, tensor, perm))
-
-    def _variable(self, value: ir.Value, tensor: ir.TensorProtocol, perm: tuple[int, ...] | None) -> Any:
         name = value.name or "weight"
-        key = name if perm is None else f"{name}@{''.join(map(str, perm))}"
-        if key not in self.variables:
-            array = as_numpy(tensor)
-            with tf.init_scope():
-                self.variables[key] = tf.Variable(
-                    np.ascontiguousarray(array.transpose(perm)) if perm else array,
-                    trainable=tensor.dtype in FLOATS | COMPLEX and not self._only_used_as(value, "state"),
-                    name=_variable_name(key),
-                    dtype=tf_dtype(tensor.dtype),
-                )
-            self.stored[key] = StoredWeight(name, key, perm)
-            if isinstance(tensor, ir.ExternalTensor):
-                tensor.release()
-        return self.variables[key]
+        if name not in self.variables:
+            self._store(name, value, tensor, perm)
+        read = tf.convert_to_tensor(self.variables[name])
+        held = self.stored[name].perm
+        return read if held == perm else tf.transpose(read, _from_to(held, perm, len(tensor.shape)))
+
+    def _store(self, name: str, value: ir.Value, tensor: ir.TensorProtocol, perm: tuple[int, ...] | None) -> None:
+        """The first use decides the order in which a weight is kept: there is one variable for each."""
+        array = as_numpy(tensor)
+        with tf.init_scope():
+            self.variables[name] = tf.Variable(
+                np.ascontiguousarray(array.transpose(perm)) if perm else array,
+                trainable=tensor.dtype in FLOATS | COMPLEX and not self._only_used_as(value, "state"),
+                name=_variable_name(name),
+                dtype=tf_dtype(tensor.dtype),
+            )
+        self.stored[name] = StoredWeight(name, name, perm)
+        if isinstance(tensor, ir.ExternalTensor):
+            tensor.release()
 
     def _is_weight(self, value: ir.Value, tensor: ir.TensorProtocol) -> bool:
         if self._only_used_as(value, "static"):
@@ -92,11 +85,13 @@ class WeightStore:
 
     def _has_role(self, node: ir.Node, index: int, role: str) -> bool:
         mapping = self._registry.find(node.op_type, node.domain)
-        schema = canonical_schema(node.op_type, node.domain)
-        if mapping is None or schema is None:
-            return False
-        formal = schema.inputs[min(index, len(schema.inputs) - 1)]
-        return formal.name in getattr(mapping, role)
+        return mapping is not None and input_name(mapping, index) in getattr(mapping, role)
+
+
+def _from_to(held: tuple[int, ...] | None, wanted: tuple[int, ...] | None, rank: int) -> list[int]:
+    """The transpose that leads from one stored order to another."""
+    axes = held or tuple(range(rank))
+    return [axes.index(axis) for axis in wanted or range(rank)]
 
 
 def _variable_name(key: str) -> str:

@@ -1,0 +1,25 @@
+"""The question asked of every node before anything is converted; convert asks the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import onnx_ir as ir
+
+from trueport.errors import Unsupported
+from trueport.fidelity import UNSUPPORTED
+from trueport.mapping.registry import Finding, Registry
+
+__all__ = ["assess_model", "refuse_unsupported"]
+
+
+def assess_model(model: ir.Model, registry: Registry) -> tuple[Finding, ...]:
+    """One finding per node of the main graph and of all graphs inside it."""
+    return tuple(registry.assess(node) for node in model.graph.all_nodes())
+
+
+def refuse_unsupported(findings: Sequence[Finding]) -> None:
+    """All nodes that can't be converted, in one error."""
+    refused = [finding for finding in findings if finding.fidelity == UNSUPPORTED]
+    if refused:
+        raise Unsupported(refused)

@@ -1,0 +1,143 @@
+"""ONNX → IR: read a model from a file, a zip or memory, and refuse what is broken before anything else runs.
+
+Weights in external files are memory-mapped, never copied here. Whatever is wrong with a file is an
+:class:`InvalidModel` that says where, why and what to do.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from pathlib import Path
+
+import google.protobuf.message
+import onnx
+import onnx.checker
+import onnx_ir as ir
+
+from trueport.errors import InvalidModel
+from trueport.frontends.onnx.external import check_external_data
+from trueport.ir.schemas import CANONICAL_OPSETS
+from trueport.ir.skeleton import skeleton
+
+__all__ = ["OnnxSource", "load_onnx"]
+
+OnnxSource = str | os.PathLike[str] | onnx.ModelProto | ir.Model
+
+
+def load_onnx(source: OnnxSource) -> ir.Model:
+    """The model as IR, checked. The caller owns it: passes may change it in place."""
+    if isinstance(source, ir.Model):
+        return source.clone()
+    if isinstance(source, onnx.ModelProto):
+        return _from_proto(source, base_dir=None, where="the model")
+    path = Path(source)
+    if not path.exists():
+        raise InvalidModel("there is no such file", where=str(path))
+    if path.is_dir():
+        raise InvalidModel("is a folder, not an ONNX file", where=str(path), remedy="name the .onnx file inside it")
+    if zipfile.is_zipfile(path):
+        return _from_zip(path)
+    return _from_file(path)
+
+
+def _from_file(path: Path) -> ir.Model:
+    if path.stat().st_size == 0:
+        raise InvalidModel("the file is empty", where=str(path))
+    try:
+        proto = onnx.load(path, load_external_data=False)
+    except (google.protobuf.message.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidModel(
+            f"is not an ONNX model, or is cut short ({error})",
+            where=str(path),
+            remedy="fetch or export it again and compare its size or checksum with the original",
+        ) from error
+    return _from_proto(proto, base_dir=path.resolve().parent, where=str(path))
+
+
+def _from_zip(path: Path) -> ir.Model:
+    """A zip that holds one .onnx file and, beside it, its external data."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            broken = archive.testzip()
+            models = [name for name in archive.namelist() if name.endswith(".onnx")]
+            if broken is None and len(models) == 1:
+                # The folder lives as long as the process: weights stay memory-mapped from it.
+                folder = tempfile.mkdtemp(prefix="trueport-")
+                archive.extractall(folder)
+                return _from_file(Path(folder, models[0]))
+    except zipfile.BadZipFile as error:
+        raise InvalidModel(f"is a broken zip ({error})", where=str(path), remedy="fetch it again") from error
+    if broken is not None:
+        raise InvalidModel(f"checksum of {broken!r} is wrong", where=str(path), remedy="fetch the file again")
+    raise InvalidModel(
+        f"holds {len(models)} .onnx files, one is needed", where=str(path), remedy="unpack it and name the model"
+    )
+
+
+def _from_proto(proto: onnx.ModelProto, base_dir: Path | None, where: str) -> ir.Model:
+    if not proto.HasField("graph"):
+        raise InvalidModel(
+            "holds no graph: not an ONNX model, or cut short", where=where, remedy="export or fetch it again"
+        )
+    _check_opsets(proto, where)
+    _check_names(proto, where)
+    check_external_data(proto, base_dir, where)
+    model = ir.from_proto(proto)
+    _sort(model, where)
+    _check(model, where)
+    if base_dir is not None:
+        ir.external_data.set_base_dir(model.graph, base_dir)
+    return model
+
+
+def _check_opsets(proto: onnx.ModelProto, where: str) -> None:
+    if not proto.opset_import:
+        raise InvalidModel("imports no opset", where=where, remedy="set opset_import, as onnx.helper.make_model does")
+    for opset in proto.opset_import:
+        domain = "" if opset.domain == "ai.onnx" else opset.domain
+        newest = CANONICAL_OPSETS.get(domain)
+        if newest is not None and opset.version > newest:
+            raise InvalidModel(
+                f"imports opset {opset.version} of {opset.domain or 'ai.onnx'}; the installed onnx "
+                f"{onnx.__version__} knows up to {newest}",
+                where=where,
+                remedy="install a newer onnx and trueport, or export the model at an older opset",
+            )
+
+
+def _sort(model: ir.Model, where: str) -> None:
+    """Order the nodes; ONNX asks for it, and a graph that can't be ordered has a cycle."""
+    for graph in model.graphs():
+        try:
+            graph.sort()
+        except ValueError as error:
+            raise InvalidModel(
+                f"the graph {graph.name!r} has a cycle: a node depends on its own output",
+                where=where,
+                remedy="find the node with onnx.checker.check_model; loops belong in a Loop operator",
+            ) from error
+
+
+def _check_names(proto: onnx.ModelProto, where: str) -> None:
+    """Each value is made once: by an input, an initializer or a node."""
+    made = {value.name for value in proto.graph.input} | {tensor.name for tensor in proto.graph.initializer}
+    for node in proto.graph.node:
+        for name in filter(None, node.output):
+            if name in made:
+                raise InvalidModel(
+                    f"the value {name!r} is made twice, the second time by node {node.name!r} ({node.op_type})",
+                    where=where,
+                    remedy="give every value a name of its own",
+                )
+            made.add(name)
+
+
+def _check(model: ir.Model, where: str) -> None:
+    """ONNX's own checker."""
+    try:
+        onnx.checker.check_model(skeleton(model))
+    except onnx.checker.ValidationError as error:
+        reason = " ".join(str(error).split("\n\n==>")[0].split())
+        raise InvalidModel(reason, where=where, remedy="onnx.checker.check_model(model) shows the same") from error

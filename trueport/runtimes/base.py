@@ -1,0 +1,56 @@
+"""One way to run any artifact: inputs and outputs by their ONNX names, inner values on request."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trueport.errors import InvalidInput
+from trueport.ir.ports import Port
+
+__all__ = ["Model"]
+
+
+class Model(ABC):
+    """A loaded model.
+
+    >>> model = trueport.load("saved_model/")  # doctest: +SKIP
+    >>> model.run({"x": x})["y"]               # doctest: +SKIP
+    """
+
+    runtime: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+
+    def run(self, feeds: Mapping[str, Any], *, fetch: Sequence[str] | None = None) -> dict[str, Any]:
+        """Outputs by name; with ``fetch`` the named values instead, inner ones included."""
+        self._check_feeds(feeds)
+        return self._run(feeds, list(fetch) if fetch is not None else None)
+
+    @abstractmethod
+    def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
+        """Run with feeds that were checked."""
+
+    def _check_feeds(self, feeds: Mapping[str, Any]) -> None:
+        names = [port.name for port in self.inputs]
+        for name in names:
+            if name not in feeds:
+                raise InvalidInput("is missing", where=f"input {name!r}", remedy=f"the model's inputs: {names}")
+        for name in feeds:
+            if name not in names:
+                raise InvalidInput(f"there is no input {name!r}", remedy=f"the model's inputs: {names}")
+        for port in self.inputs:
+            _check_rank(port, feeds[port.name])
+
+
+def _check_rank(port: Port, value: Any) -> None:
+    shape = getattr(value, "shape", None)
+    if port.kind != "tensor" or port.shape is None or shape is None:
+        return
+    fits = len(shape) == len(port.shape) and all(
+        want == have for want, have in zip(port.shape, shape, strict=True) if isinstance(want, int)
+    )
+    if not fits:
+        want = "[" + ", ".join("?" if dim is None else str(dim) for dim in port.shape) + "]"
+        raise InvalidInput(f"has shape {list(shape)}, the model takes {want}", where=f"input {port.name!r}")

@@ -1,0 +1,55 @@
+"""Which runtime an artifact needs, by its form: extension and magic, never by trying."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+
+from trueport.errors import InvalidModel, MissingDependency
+from trueport.runtimes.base import Model
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.runtimes.reference import ReferenceModel
+from trueport.runtimes.tensorflow import SavedModel
+
+__all__ = ["load_model", "load_source"]
+
+
+def load_model(path: str | Path) -> Model:
+    """Open an artifact for running: an .onnx file or a SavedModel's folder."""
+    place = Path(path)
+    if not place.exists():
+        raise InvalidModel("there is no such file or folder", where=str(path))
+    if (place / "saved_model.pb").exists():
+        return SavedModel(place)
+    if place.is_file() and place.suffix == ".onnx":
+        return OnnxRuntimeModel(place)
+    raise InvalidModel(
+        "is neither an .onnx file nor a SavedModel", where=str(path), remedy="a SavedModel is a folder with saved_model.pb"
+    )
+
+
+def load_source(source: Any) -> Model | str:
+    """The source of a conversion in a runtime of its own: ONNX Runtime, or ONNX's reference where that
+    one lacks an operator or an opset; the reason in words when neither runs it."""
+    proto = _proto(source)
+    try:
+        model = OnnxRuntimeModel(proto if proto is not None else source)
+        model.prepare()
+        return model
+    except MissingDependency as error:
+        first = str(error)
+    except Exception as error:  # ONNX Runtime raises types of its own, not public ones
+        first = " ".join(str(error).split())[:200]
+    try:
+        return ReferenceModel(proto if proto is not None else onnx.load(source))
+    except Exception as error:  # the evaluator raises many kinds for what it lacks
+        return f"neither ONNX Runtime ({first}) nor the reference evaluator ({str(error)[:200]}) runs the source"
+
+
+def _proto(source: Any) -> onnx.ModelProto | None:
+    if isinstance(source, ir.Model):
+        return ir.to_proto(source)
+    return source if isinstance(source, onnx.ModelProto) else None

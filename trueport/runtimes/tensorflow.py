@@ -1,0 +1,120 @@
+"""TensorFlow: a traced function or a SavedModel's signature, inner values by the map that Trueport stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.errors import InvalidInput, InvalidModel
+from trueport.ir.artifact import ArtifactMap, InnerValue
+from trueport.ir.ports import Port, pack, unpack
+from trueport.lazy import LazyModule
+from trueport.runtimes.base import Model
+
+__all__ = ["FunctionModel", "SavedModel"]
+
+tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
+
+
+class FunctionModel(Model):
+    """A concrete function that is called with the parts of its ports by name."""
+
+    runtime = "tensorflow"
+
+    def __init__(self, call: Callable[..., Mapping[str, Any]], traced: Any, contract: ArtifactMap) -> None:
+        self._call = call
+        self._traced = traced
+        self._map = contract
+        self.inputs, self.outputs = contract.inputs, contract.outputs
+        self._pruned: dict[tuple[str, ...], Any] = {}
+
+    def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
+        parts: dict[str, np.ndarray] = {}
+        for port in self.inputs:
+            parts.update(pack(port, feeds[port.name]))
+        tensors = {
+            name: tf.constant(array, tf.string if array.dtype == object else None) for name, array in parts.items()
+        }
+        if fetch is not None:
+            return self._fetch(tensors, fetch)
+        results = {name: value.numpy() for name, value in self._call(**tensors).items()}
+        return {port.name: unpack(port, results) for port in self.outputs}
+
+    def _fetch(self, tensors: Mapping[str, Any], fetch: list[str]) -> dict[str, Any]:
+        held = [self._held(name) for name in fetch]
+        key = tuple(value.tensor for value in held)
+        if key not in self._pruned:
+            self._pruned[key] = self._prune(list(key))
+        values = [value.numpy() for value in self._pruned[key](*tensors.values())]
+        return {
+            name: array.transpose(np.argsort(value.perm)) if value.perm else array
+            for name, value, array in zip(fetch, held, values, strict=True)
+        }
+
+    def _held(self, name: str) -> InnerValue:
+        if name not in self._map.values:
+            raise InvalidInput(
+                f"no tensor is known for the value {name!r}",
+                remedy="only values of the main graph that were not folded away can be fetched, "
+                "and only from a model made by Trueport",
+            )
+        return self._map.values[name]
+
+    def _prune(self, names: list[str]) -> Any:
+        """A function from the inputs to inner tensors: the traced graph once more, with other outputs."""
+        graph = self._traced.graph
+        graph_def = graph.as_graph_def()
+        captured = self._traced.captured_inputs
+        placeholders = [tensor.name for tensor in graph.inputs]
+
+        @tf.function(autograph=False)  # type: ignore[untyped-decorator]
+        def inner(*inputs: Any) -> list[Any]:
+            fed = dict(zip(placeholders, [*inputs, *captured], strict=True))
+            found: list[Any] = tf.graph_util.import_graph_def(
+                graph_def, input_map=fed, return_elements=names, name=""
+            )
+            return found
+
+        return inner
+
+
+class SavedModel(FunctionModel):
+    """A SavedModel's signature, called with the source's names."""
+
+    def __init__(self, folder: str | Path, *, signature: str = "serving_default") -> None:
+        try:
+            self._loaded = tf.saved_model.load(str(folder))
+        except (OSError, tf.errors.OpError) as error:
+            raise InvalidModel(
+                f"TensorFlow can't load it: {' '.join(str(error).split())[:200]}", where=str(folder)
+            ) from error
+        signatures = list(self._loaded.signatures)
+        if signature not in signatures:
+            raise InvalidModel(
+                f"has no signature {signature!r}", where=str(folder), remedy=f"it has: {signatures or 'none'}"
+            )
+        found = self._loaded.signatures[signature]
+        contract = ArtifactMap.read(Path(folder))
+        if contract is None:
+            super().__init__(found, found, _map_of_signature(found))
+        else:
+            super().__init__(found, self._loaded.__call__.concrete_functions[0], contract)
+
+
+def _map_of_signature(signature: Any) -> ArtifactMap:
+    """The border of a SavedModel that another tool wrote: its signature as it stands."""
+
+    def port(name: str, spec: Any) -> Port:
+        shape = None if spec.shape.rank is None else tuple(spec.shape.as_list())
+        named = spec.dtype == tf.string
+        dtype = ir.DataType.STRING if named else ir.DataType.from_numpy(np.dtype(spec.dtype.as_numpy_dtype))
+        return Port(name, "tensor", dtype.name, shape, (name,))
+
+    return ArtifactMap(
+        inputs=tuple(port(name, spec) for name, spec in signature.structured_input_signature[1].items()),
+        outputs=tuple(port(name, spec) for name, spec in signature.structured_outputs.items()),
+    )

@@ -1,0 +1,155 @@
+"""A plain comparison after a conversion: both runtimes, a few seeded inputs, the declared bounds added up.
+
+It says whether the numbers agree, not why they don't. Floats may differ by the sum of the bounds that the
+nodes' mappings declare, in units of the last place of the output's largest magnitude; everything else must be equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from trueport.errors import TrueportError
+from trueport.fidelity import Verdict
+from trueport.runtimes.base import Model
+
+__all__ = ["Comparison", "OutputComparison", "compare_outputs", "compare_runs"]
+
+
+@dataclass(frozen=True)
+class OutputComparison:
+    """One output over all inputs."""
+
+    name: str
+    verdict: Verdict
+    max_abs_error: float
+    needed_ulps: float
+    """units of the last place, at the output's largest magnitude, that separate the two"""
+    allowed_ulps: float
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The source's runtime against the target's."""
+
+    source_runtime: str
+    target_runtime: str
+    samples: int
+    outputs: tuple[OutputComparison, ...]
+    skipped: str = ""
+    """why nothing was compared, when nothing was"""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        if self.skipped or not self.outputs:
+            return None
+        departs = any(output.verdict == Verdict.DEPARTS for output in self.outputs)
+        return Verdict.DEPARTS if departs else Verdict.FAITHFUL
+
+    def to_json(self) -> dict[str, Any]:
+        data = asdict(self)
+        for output in data["outputs"]:
+            output["verdict"] = output["verdict"].value
+        return {"kind": "plain", "verdict": self.verdict.value if self.verdict else None, **data}
+
+    def __str__(self) -> str:
+        if self.skipped:
+            return f"not compared: {self.skipped}"
+        verdict = self.verdict.value if self.verdict else "no outputs"
+        worst = max(self.outputs, key=lambda o: o.needed_ulps / max(o.allowed_ulps, 1e-9), default=None)
+        detail = (
+            f"; worst output {worst.name!r}: {worst.needed_ulps:.3g} ulp of {worst.allowed_ulps:.3g} allowed"
+            + (f" ({worst.why})" if worst.why else "")
+            if worst
+            else ""
+        )
+        return (
+            f"{verdict} (plain comparison: {self.samples} seeded inputs, {self.source_runtime} against "
+            f"{self.target_runtime}{detail})"
+        )
+
+
+def compare_runs(
+    source: Model,
+    target: Model,
+    samples: Sequence[Mapping[str, Any]],
+    *,
+    allowed_ulps: float,
+    random: bool = False,
+) -> Comparison:
+    """Run both on every sample and keep the worst of each output; samples that the source rejects are dropped."""
+    worst: dict[str, OutputComparison] = {}
+    compared = 0
+    rejected = ""
+    for feeds in samples:
+        try:
+            want = source.run(feeds)
+        except TrueportError:
+            raise
+        except Exception as error:  # any runtime's own error type: an input the source itself can't take
+            rejected = " ".join(str(error).split())[:200]
+            continue
+        got = target.run(feeds)
+        compared += 1
+        for name, expected in want.items():
+            result = compare_outputs(name, expected, got[name], allowed_ulps, shapes_only=random)
+            if name not in worst or _badness(result) > _badness(worst[name]):
+                worst[name] = result
+    skipped = "" if compared else f"the source rejects all {len(samples)} inputs: {rejected}"
+    return Comparison(source.runtime, target.runtime, compared, tuple(worst.values()), skipped)
+
+
+def _badness(result: OutputComparison) -> tuple[bool, float]:
+    return result.verdict == Verdict.DEPARTS, result.needed_ulps
+
+
+def compare_outputs(
+    name: str, want: Any, got: Any, allowed_ulps: float, *, shapes_only: bool = False
+) -> OutputComparison:
+    """One value of one sample."""
+    if isinstance(want, (list, tuple)):
+        if len(want) != len(got):
+            return _departs(name, f"length {len(got)}, want {len(want)}")
+        parts = [compare_outputs(name, w, g, allowed_ulps) for w, g in zip(want, got, strict=True)]
+        return max(parts, key=_badness, default=OutputComparison(name, Verdict.FAITHFUL, 0, 0, allowed_ulps))
+    if want is None or isinstance(want, dict):
+        same = want == got
+        return OutputComparison(name, Verdict.FAITHFUL, 0, 0, 0) if same else _departs(name, f"{got}, want {want}")
+    want, got = np.asarray(want), np.asarray(got)
+    if want.shape != got.shape:
+        return _departs(name, f"shape {list(got.shape)}, want {list(want.shape)}")
+    if want.dtype != got.dtype and want.dtype.kind not in "OU":
+        return _departs(name, f"dtype {got.dtype}, want {want.dtype}")
+    if shapes_only:
+        return OutputComparison(name, Verdict.FAITHFUL, 0, 0, 0, "random: shapes and dtypes compared")
+    if want.dtype.kind in "fc" or want.dtype == ml_dtypes.bfloat16:
+        return _compare_floats(name, want, got, allowed_ulps)
+    different = int(np.sum(np.asarray(want != got)))
+    if different:
+        return _departs(name, f"{different} of {want.size} elements differ")
+    return OutputComparison(name, Verdict.FAITHFUL, 0, 0, 0)
+
+
+def _departs(name: str, why: str) -> OutputComparison:
+    return OutputComparison(name, Verdict.DEPARTS, float("inf"), float("inf"), 0, why)
+
+
+def _compare_floats(name: str, want: np.ndarray, got: np.ndarray, allowed: float) -> OutputComparison:
+    info = ml_dtypes.finfo(want.real.dtype if want.dtype.kind == "c" else want.dtype)
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    w, g = want.astype(wide), got.astype(wide)
+    finite = np.isfinite(w)
+    with np.errstate(invalid="ignore"):
+        if not (np.array_equal(np.isnan(w), np.isnan(g)) and np.array_equal(w[np.isinf(w)], g[np.isinf(w)])):
+            return _departs(name, "NaN or infinity stand in other places")
+    if not np.all(np.isfinite(g[finite])):
+        return _departs(name, "NaN or infinity stand in other places")
+    error = float(np.max(np.abs(w[finite] - g[finite]), initial=0.0))
+    unit = max(float(np.max(np.abs(w[finite]), initial=0.0)) * float(info.eps), float(info.tiny))
+    needed = error / unit
+    return OutputComparison(name, Verdict.FAITHFUL if needed <= allowed else Verdict.DEPARTS, error, needed, allowed)
