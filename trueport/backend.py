@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import onnx
-import onnx_ir as ir
 from onnx.backend.base import Backend, BackendRep
 
 from trueport.backends.tensorflow.module import Built, build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.errors import InvalidInput, Unsupported
 from trueport.fidelity import UNSUPPORTED
+from trueport.ir.maps import from_proto
 from trueport.ir.ports import pack, unpack
 from trueport.passes.pipeline import canonicalize
 
@@ -60,7 +60,7 @@ class TensorFlowBackend(Backend):
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> TensorFlowRep:
         """Convert a model for running."""
-        loaded = ir.from_proto(model)
+        loaded = from_proto(model)
         canonicalize(loaded, registry())
         findings = [registry().assess(node) for node in loaded.graph.all_nodes()]
         refused = [finding for finding in findings if finding.fidelity == UNSUPPORTED]

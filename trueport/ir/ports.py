@@ -27,6 +27,7 @@ import onnx_ir as ir
 
 from trueport.errors import ConversionError, InvalidInput
 from trueport.ir.dtypes import numpy_dtype
+from trueport.ir.maps import map_type
 
 __all__ = ["CONTAINERS", "Kind", "Port", "make_ports", "pack", "unpack"]
 
@@ -116,6 +117,8 @@ def _dims(value: ir.Value) -> tuple[int | str | None, ...] | None:
 
 
 def _kind(value: ir.Value) -> tuple[Kind, ir.DataType, ir.DataType | None]:
+    if mapping := map_type(value):
+        return "sequence_map" if mapping.in_sequence else "map", mapping.value, mapping.key
     match value.type:
         case ir.TensorType(dtype=dtype) | ir.SparseTensorType(dtype=dtype):
             return "tensor", dtype, None

@@ -8,9 +8,9 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Listing, MapRows
+from trueport.backends.tensorflow.context import MapRows
 from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.lists import from_flat, listing_of, to_flat
+from trueport.backends.tensorflow.lists import empty, from_flat, inner_list, length, listing_of, to_flat
 from trueport.ir.ports import Port
 
 __all__ = ["enter", "leave", "specs"]
@@ -63,16 +63,8 @@ def leave(port: Port, value: Any) -> list[Any]:
         case "map" | "sequence_map":
             return [value.keys, value.values]
         case "optional_sequence":
-            present = tf.raw_ops.TensorListLength(input_handle=value.handle) > 0
-            inner = tf.cond(
-                present,
-                lambda: Listing(
-                    tf.raw_ops.TensorListGetItem(
-                        input_handle=value.handle, index=0, element_shape=[], element_dtype=tf.variant
-                    )
-                ),
-                lambda: listing_of([], dtype),
-            )
+            present = length(value) > 0
+            inner = tf.cond(present, lambda: inner_list(value), lambda: empty(dtype))
             return [present, *to_flat(inner, dtype)]
         case _:
             return to_flat(value, dtype)

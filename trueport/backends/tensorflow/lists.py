@@ -8,16 +8,31 @@ from typing import Any
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Listing
 
-__all__ = ["empty", "for_each", "from_flat", "get", "length", "listing_of", "push", "to_flat"]
+__all__ = [
+    "concat",
+    "element_shape",
+    "empty",
+    "for_each",
+    "from_flat",
+    "from_rows",
+    "get",
+    "inner_list",
+    "known",
+    "length",
+    "listing_of",
+    "mapped",
+    "push",
+    "resized",
+    "stack",
+    "to_flat",
+]
 
 _ANY_SHAPE = -1
 
 
 def empty(dtype: Any) -> Listing:
     """A list of nothing."""
-    return Listing(
-        tf.raw_ops.EmptyTensorList(element_shape=_ANY_SHAPE, max_num_elements=-1, element_dtype=dtype)
-    )
+    return Listing(tf.raw_ops.EmptyTensorList(element_shape=_ANY_SHAPE, max_num_elements=-1, element_dtype=dtype))
 
 
 def push(listing: Listing, tensor: Any) -> Listing:
@@ -27,6 +42,9 @@ def push(listing: Listing, tensor: Any) -> Listing:
 
 def length(listing: Listing) -> Any:
     """The number of elements, int32."""
+    elements = known(listing)
+    if elements is not None:
+        return tf.constant(len(elements))
     return tf.raw_ops.TensorListLength(input_handle=listing.handle)
 
 
@@ -40,12 +58,65 @@ def get(listing: Listing, index: Any, dtype: Any) -> Any:
     )
 
 
+def inner_list(optional: Listing) -> Listing:
+    """The sequence inside an optional that has one."""
+    elements = known(optional)
+    return Listing(elements[0] if elements else get(optional, 0, tf.variant))
+
+
+def resized(listing: Listing, size: Any) -> Listing:
+    """The first ``size`` elements."""
+    return Listing(tf.raw_ops.TensorListResize(input_handle=listing.handle, size=tf.cast(size, tf.int32)))
+
+
 def listing_of(tensors: Sequence[Any], dtype: Any) -> Listing:
     """A list of tensors known while the graph is built."""
     made = empty(dtype)
     for tensor in tensors:
         made = push(made, tensor)
     return made
+
+
+def known(listing: Listing) -> list[Any] | None:
+    """The elements where the list was built in this very function, else None.
+
+    Exporters write split, cat and unbind with constant positions as sequences: read back from the chain
+    of pushes they keep their static shapes, and nothing of the list is left to run.
+    """
+    found: list[Any] = []
+    handle = listing.handle
+    graph = tf.compat.v1.get_default_graph()
+    while handle.graph is graph and handle.op.type == "TensorListPushBack":
+        handle, tensor = handle.op.inputs
+        found.append(tensor)
+    return found[::-1] if handle.graph is graph and handle.op.type == "EmptyTensorList" else None
+
+
+def from_rows(tensor: Any) -> Listing:
+    """A list of the slices along the first axis."""
+    return Listing(tf.raw_ops.TensorListFromTensor(tensor=tensor, element_shape=element_shape(tensor.shape[1:])))
+
+
+def stack(listing: Listing, dtype: Any) -> Any:
+    """The elements, all of one shape, along a new first axis."""
+    return tf.raw_ops.TensorListStack(
+        input_handle=listing.handle, element_shape=tf.constant(_ANY_SHAPE), element_dtype=dtype
+    )
+
+
+def concat(listing: Listing, dtype: Any, shape: Any = _ANY_SHAPE) -> Any:
+    """The elements joined along their first axis."""
+    return tf.raw_ops.TensorListConcatV2(
+        input_handle=listing.handle,
+        element_shape=tf.constant(shape),
+        leading_dims=tf.zeros([0], tf.int64),
+        element_dtype=dtype,
+    )[0]
+
+
+def mapped(listing: Listing, function: Callable[[Any], Any], dtype: Any) -> Listing:
+    """The list of ``function(element)``, which keeps the dtype."""
+    return for_each(length(listing), lambda i, made: push(made, function(get(listing, i, dtype))), empty(dtype))  # type: ignore[no-any-return]
 
 
 def for_each(count: Any, step: Callable[..., Any], start: Any) -> Any:
@@ -76,7 +147,8 @@ def from_flat(values: Any, shapes: Any, ranks: Any) -> Listing:
         element = tf.reshape(values[at : at + size], shape)
         return push(made, element), at + size, dims_at + rank
 
-    return for_each(tf.size(ranks), step, (empty(values.dtype), zero, zero))[0]
+    listing: Listing = for_each(tf.size(ranks), step, (empty(values.dtype), zero, zero))[0]
+    return listing
 
 
 def to_flat(listing: Listing, dtype: Any) -> list[Any]:
@@ -86,15 +158,15 @@ def to_flat(listing: Listing, dtype: Any) -> list[Any]:
         values, shapes, ranks = state
         element = get(listing, i, dtype)
         shape = tf.shape(element, out_type=tf.int64)
-        return (
-            tf.concat([values, tf.reshape(element, [-1])], 0),
-            tf.concat([shapes, shape], 0),
-            tf.concat([ranks, tf.reshape(tf.size(shape, out_type=tf.int64), [1])], 0),
-        )
+        rank = tf.reshape(tf.size(shape, out_type=tf.int64), [1])
+        return push(values, tf.reshape(element, [-1])), push(shapes, shape), push(ranks, rank)
 
-    none = tf.zeros([0], tf.int64)
-    start = (tf.constant([], dtype), none, none)
-    values, shapes, ranks = for_each(length(listing), step, start)
-    for part in (values, shapes, ranks):
-        part.set_shape([None])
-    return [values, shapes, ranks]
+    kinds = (dtype, tf.int64, tf.int64)
+    parts = for_each(length(listing), step, tuple(empty(kind) for kind in kinds))
+    joined = [concat(part, kind, [_ANY_SHAPE]) for part, kind in zip(parts, kinds, strict=True)]
+    return [tf.ensure_shape(part, [None]) for part in joined]
+
+
+def element_shape(shape: Any) -> Any:
+    """A static shape as TensorList's operators take it: -1 for what is not known."""
+    return tf.constant(_ANY_SHAPE if shape.rank is None else [-1 if d is None else d for d in shape], tf.int32)

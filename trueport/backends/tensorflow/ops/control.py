@@ -1,0 +1,130 @@
+"""Control flow: branches and loops with bodies of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.axes import from_front, to_front
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.lists import element_shape, from_rows
+from trueport.backends.tensorflow.loops import Collected, listable, listable_dtype, shapes_of_steps, unlisted
+from trueport.fidelity import BITWISE
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("If", fidelity=BITWISE, audited=25)
+def if_(t: Translation, cond: Tensor, *, then_branch: ir.Graph, else_branch: ir.Graph) -> list[Any]:
+    known = t.static(cond)
+    if known is not None:
+        return t.run(then_branch if known.item() else else_branch)
+    return tf.cond(  # type: ignore[no-any-return]
+        tf.reshape(cond, []), lambda: t.run(then_branch), lambda: t.run(else_branch)
+    )
+
+
+@maps("Loop", fidelity=BITWISE, audited=25)
+def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any, body: ir.Graph) -> list[Any]:
+    limit = None if M is None else tf.reshape(tf.cast(M, tf.int64), [])
+    going = tf.constant(True) if cond is None else tf.reshape(cond, [])
+    width = len(v_initial)
+
+    def step(i: Tensor, go: Tensor, *carried: Any) -> tuple[list[Any], list[Any]]:
+        index, flag = (_ranked(x, formal) for x, formal in zip((i, go), body.inputs[:2], strict=True))
+        go_on, *results = t.run(body, index, flag, *carried)
+        # Without a condition the loop asks only for the count, whatever the body says.
+        after = tf.identity(go) if cond is None else tf.reshape(go_on, [])
+        return [i + 1, after, *results[:width]], results[width:]
+
+    start = [tf.constant(0, tf.int64), going, *v_initial]
+    shapes, given = shapes_of_steps(step, start)
+    count = tf.maximum(limit, 0) if limit is not None and cond is None else None
+    outputs = [Collected(x.dtype, x.shape, count) for x in given]
+
+    def more(carried: list[Any], _: Any) -> Tensor:
+        i, go, *_rest = carried
+        return go if limit is None else tf.logical_and(i < limit, go)
+
+    def advance(carried: list[Any], made: list[Any]) -> tuple[list[Any], list[Any]]:
+        after, values = step(*carried)
+        return after, _added(outputs, made, [carried[0]] * len(values), values)
+
+    final, made = _while(more, advance, start, shapes, outputs)
+    return [*final[2:], *(o.stacked(m) for o, m in zip(outputs, made, strict=True))]
+
+
+@maps("Scan", fidelity=BITWISE, audited=25)
+def scan(
+    t: Translation,
+    *initial_state_and_scan_inputs: Any,
+    body: ir.Graph,
+    num_scan_inputs: int,
+    scan_input_axes: list[int] | None,
+    scan_input_directions: list[int] | None,
+    scan_output_axes: list[int] | None,
+    scan_output_directions: list[int] | None,
+) -> list[Any]:
+    width = len(initial_state_and_scan_inputs) - num_scan_inputs
+    states, scanned = initial_state_and_scan_inputs[:width], initial_state_and_scan_inputs[width:]
+    in_axes = scan_input_axes or [0] * num_scan_inputs
+    backward = scan_input_directions or [0] * num_scan_inputs
+    rows = [to_front(x, axis) for x, axis in zip(scanned, in_axes, strict=True)]
+    count = _first_dim(rows[0])
+    listed = [from_rows(listable(x)) for x in rows]
+
+    def step(i: Tensor, *carried: Any) -> tuple[list[Any], list[Any]]:
+        elements = [
+            _row(x, rows_of, count - 1 - i if back else i)
+            for x, rows_of, back in zip(rows, listed, backward, strict=True)
+        ]
+        results = t.run(body, *carried, *elements)
+        return [i + 1, *results[:width]], results[width:]
+
+    start = [tf.constant(0), *states]
+    shapes, given = shapes_of_steps(step, start)
+    outputs = [Collected(x.dtype, x.shape, count) for x in given]
+    reverse = scan_output_directions or [0] * len(outputs)
+
+    def advance(carried: list[Any], made: list[Any]) -> tuple[list[Any], list[Any]]:
+        after, values = step(*carried)
+        places = [count - 1 - carried[0] if back else carried[0] for back in reverse]
+        return after, _added(outputs, made, places, values)
+
+    final, made = _while(lambda carried, _: carried[0] < count, advance, start, shapes, outputs)
+    stacks = [output.stacked(m) for output, m in zip(outputs, made, strict=True)]
+    out_axes = scan_output_axes or [0] * len(outputs)
+    return [*final[1:], *(from_front(x, axis) for x, axis in zip(stacks, out_axes, strict=True))]
+
+
+def _while(more: Any, advance: Any, start: list[Any], shapes: list[Any], outputs: Sequence[Collected]) -> Any:
+    invariants = (shapes, tf.nest.map_structure(lambda _: tf.TensorShape([]), [o.start() for o in outputs]))
+    return tf.while_loop(more, advance, (start, [o.start() for o in outputs]), shape_invariants=invariants)
+
+
+def _added(outputs: Sequence[Collected], made: Sequence[Any], places: Sequence[Any], values: Sequence[Any]) -> Any:
+    return [o.add(m, at, v) for o, m, at, v in zip(outputs, made, places, values, strict=True)]
+
+
+def _ranked(scalar: Tensor, formal: ir.Value) -> Tensor:
+    """The iteration number and the condition may be declared as vectors of one."""
+    return tf.reshape(scalar, [1] * len(formal.shape)) if formal.shape is not None else scalar
+
+
+def _row(rows: Tensor, listed: Any, index: Tensor) -> Tensor:
+    item = tf.raw_ops.TensorListGetItem(
+        input_handle=listed.handle,
+        index=index,
+        element_shape=element_shape(rows.shape[1:]),
+        element_dtype=listable_dtype(rows.dtype),
+    )
+    return unlisted(item, rows.dtype)
+
+
+def _first_dim(tensor: Tensor) -> Tensor:
+    known = None if tensor.shape.rank is None else tensor.shape[0]
+    return tf.shape(tensor)[0] if known is None else tf.constant(known)

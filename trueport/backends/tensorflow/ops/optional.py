@@ -1,0 +1,52 @@
+"""Optionals: a tensor or a sequence that may be missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.backends.tensorflow import lists
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Listing, Tensor, Translation
+from trueport.fidelity import BITWISE
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("Optional", fidelity=BITWISE, audited=28)
+def optional(t: Translation, input: Any | None, *, type: ir.TypeAndShape | None) -> Listing:
+    if isinstance(input, Listing):
+        return lists.listing_of([input.handle], tf.variant)
+    if input is not None:
+        return lists.listing_of([input], input.dtype)
+    holds_sequence = isinstance(_inner(t.node.outputs[0].type), ir.SequenceType)
+    return lists.empty(tf.variant if holds_sequence else t.output_dtype())
+
+
+@maps("OptionalHasElement", fidelity=BITWISE, audited=28)
+def optional_has_element(t: Translation, input: Any | None) -> Tensor:
+    if input is None or _optional_type(t) is None:
+        return tf.constant(input is not None)
+    return lists.length(input) > 0
+
+
+@maps("OptionalGetElement", fidelity=BITWISE, audited=28)
+def optional_get_element(t: Translation, input: Any) -> Any:
+    type_ = _optional_type(t)
+    if type_ is None:
+        return input
+    if isinstance(_inner(type_), ir.SequenceType):
+        return lists.inner_list(input)
+    elements = lists.known(input)
+    return elements[0] if elements else lists.get(input, 0, t.output_dtype())
+
+
+def _optional_type(t: Translation) -> ir.OptionalType | None:
+    value = t.node.inputs[0]
+    return value.type if value is not None and isinstance(value.type, ir.OptionalType) else None
+
+
+def _inner(type_: Any) -> Any:
+    return type_.elem_type if isinstance(type_, ir.OptionalType) else None
