@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,6 @@ __all__ = [
     "at_least",
     "channels_to_end",
     "channels_to_front",
-    "in_float32",
     "known",
     "pad_spatial",
     "per_channel",
@@ -82,15 +81,6 @@ def per_channel(t: Translation, vector: Tensor, rank: int) -> Tensor:
     return vector if t.channels_last or rank < 3 else tf.reshape(vector, [-1] + [1] * (rank - 2))
 
 
-def in_float32(function: Callable[..., Tensor], *tensors: Tensor | None) -> Tensor:
-    """Half precision is computed in float32 and rounded once; other types as they are."""
-    dtype = next(x.dtype for x in tensors if x is not None)
-    if dtype not in (tf.float16, tf.bfloat16):
-        return function(*tensors)
-    wide = [x if x is None else tf.cast(x, tf.float32) for x in tensors]
-    return tf.cast(function(*wide), dtype)
-
-
 @dataclass(frozen=True)
 class Window:
     """How a kernel moves over the spatial axes."""
@@ -127,9 +117,7 @@ class Window:
         """The number of places on each axis."""
         return tuple(
             (size + begin + end - extent) // stride + 1
-            for size, (begin, end), extent, stride in zip(
-                sizes, self.pads, self.extents, self.strides, strict=True
-            )
+            for size, (begin, end), extent, stride in zip(sizes, self.pads, self.extents, self.strides, strict=True)
         )
 
 
@@ -144,9 +132,7 @@ def window_of(
 ) -> Window:
     """The window that a node's attributes describe over data of these spatial sizes."""
     rank = len(kernel)
-    window = Window(
-        tuple(kernel), tuple(strides or [1] * rank), tuple(dilations or [1] * rank), ((0, 0),) * rank
-    )
+    window = Window(tuple(kernel), tuple(strides or [1] * rank), tuple(dilations or [1] * rank), ((0, 0),) * rank)
     if auto_pad == "VALID":
         return window
     if auto_pad == "NOTSET":

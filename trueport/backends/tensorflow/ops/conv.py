@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.convolution import convolve
+from trueport.backends.tensorflow.numeric import widened
 from trueport.backends.tensorflow.spatial import (
     channels_to_end,
     channels_to_front,
-    in_float32,
     size_of,
     sizes_of,
     window_of,
@@ -50,8 +50,8 @@ def conv(
         auto_pad=auto_pad,
     )
 
-    def apply(x: Tensor, w: Tensor, b: Tensor | None) -> Tensor:
+    def apply(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
         y = convolve(x, w, window, group)
         return y if b is None else tf.nn.bias_add(y, b)
 
-    return channels_to_front(t, in_float32(apply, x, kernel, B))
+    return channels_to_front(t, widened(apply, x, kernel, *(() if B is None else (B,))))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.spatial import in_float32
+from trueport.backends.tensorflow.numeric import via, widened
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -30,14 +30,14 @@ def gemm(
     transA: int,
     transB: int,
 ) -> Tensor:
-    def apply(a: Tensor, b: Tensor, c: Tensor | None) -> Tensor:
+    def apply(a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
         y = _scaled(tf.matmul(a, b, transpose_a=bool(transA), transpose_b=bool(transB)), alpha)
         if c is None or beta == 0:
             return y
         c = _scaled(c, beta)
-        return tf.nn.bias_add(y, c) if c.shape.rank == 1 and c.shape[0] not in (1, None) else y + c
+        return tf.nn.bias_add(y, c) if c.shape.rank == 1 and c.shape[0] == y.shape[-1] is not None else y + c
 
-    return _multiplied(apply, A, B, C)
+    return _multiplied(apply, A, B, *(() if C is None else (C,)))
 
 
 @maps("Einsum", audited=28, error=accumulation())
@@ -47,7 +47,7 @@ def einsum(t: Translation, *Inputs: Tensor, equation: str) -> Tensor:
 
 @maps("Det", audited=22, error=accumulation())
 def det(t: Translation, X: Tensor) -> Tensor:
-    return in_float32(tf.linalg.det, X)
+    return widened(tf.linalg.det, X)
 
 
 def _matmul(a: Tensor, b: Tensor) -> Tensor:
@@ -81,10 +81,9 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
     return tf.cast(tf.cast(x, tf.float64) * factor, x.dtype)
 
 
-def _multiplied(product: Callable[..., Tensor], *operands: Tensor | None) -> Tensor:
+def _multiplied(product: Callable[..., Tensor], *operands: Tensor) -> Tensor:
     """A sum of products in a type that TensorFlow has kernels for; integers wrap alike in all of one size."""
-    dtype = next(x.dtype for x in operands if x is not None)
+    dtype = operands[0].dtype
     if dtype.is_floating:
-        return in_float32(product, *operands)
-    signed = tf.int64 if dtype.size == 8 else tf.int32
-    return tf.cast(product(*(x if x is None else tf.cast(x, signed) for x in operands)), dtype)
+        return widened(product, *operands)
+    return via(tf.int64 if dtype.size == 8 else tf.int32, product, *operands)
