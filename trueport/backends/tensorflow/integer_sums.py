@@ -1,0 +1,108 @@
+"""Sums of integer products, exact to 32 bits.
+
+They are taken in floating point wherever that is provably exact: TensorFlow's matrix product and convolution are made
+for it, and have no integer kernels of like speed. The proof is a bound on the absolute sum of all products; with it,
+every partial sum is exact too, in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.convolution import convolve
+from trueport.backends.tensorflow.quant import centred, limits
+from trueport.backends.tensorflow.spatial import Window
+
+__all__ = ["exact_sum", "integer_conv", "integer_matmul", "matmul", "per_row"]
+
+_FLOAT32_EXACT = 2**24
+_INT32_EXACT = 2**31
+
+
+def integer_matmul(
+    t: Translation, a: Tensor, b: Tensor, a_zero_point: Tensor | None, b_zero_point: Tensor | None, weight: int
+) -> Tensor:
+    """``(a - a_zero_point) @ (b - b_zero_point)`` in int32; ``b`` is the node's input ``weight``."""
+    depth = a.shape[-1] if a.shape.rank else None
+    heaviest = _heaviest(t, weight, b, b_zero_point, depth, (-2,) if b.shape.rank != 1 else (0,))
+    row_zero = per_row(a_zero_point)
+    return exact_sum(
+        lambda dtype: matmul(centred(a, row_zero, dtype), centred(b, b_zero_point, dtype)),
+        None if heaviest is None else heaviest * _magnitude(a, a_zero_point),
+    )
+
+
+def integer_conv(
+    t: Translation,
+    x: Tensor,
+    kernel: Tensor,
+    x_zero_point: Tensor | None,
+    w_zero_point: Tensor | None,
+    window: Window,
+    groups: int,
+    *,
+    weight: int,
+) -> Tensor:
+    """The convolution of centred ``x`` [N, spatial…, C] and ``kernel`` [spatial…, C / groups, M] in int32.
+
+    ``kernel`` is the node's input ``weight``, which has its output channels first. A zero point of the kernel is one
+    or one per output channel. Pads stand for the zero point of ``x``.
+    """
+    sizes = kernel.shape[:-1].as_list()
+    depth = None if None in sizes else int(np.prod(sizes))
+    heaviest = _heaviest(t, weight, kernel, w_zero_point, depth, tuple(range(1, kernel.shape.rank)))
+    return exact_sum(
+        lambda dtype: convolve(centred(x, x_zero_point, dtype), centred(kernel, w_zero_point, dtype), window, groups),
+        None if heaviest is None else heaviest * _magnitude(x, x_zero_point),
+    )
+
+
+def exact_sum(total: Callable[[Any], Tensor], bound: int | None) -> Tensor:
+    """``total(dtype)`` as int32; a sum beyond 32 bits wraps, as a 32-bit accumulator does."""
+    narrow = bound is not None and bound <= _FLOAT32_EXACT
+    made = total(tf.float32 if narrow else tf.float64)
+    if bound is not None and bound < _INT32_EXACT:
+        return tf.cast(made, tf.int32)
+    return tf.cast(tf.cast(made, tf.int64), tf.int32)
+
+
+def per_row(parameter: Tensor | None) -> Tensor | None:
+    """A scale or zero point with one element per row stands as a column; any other is left as it is."""
+    if parameter is None or parameter.shape.rank != 1 or parameter.shape.num_elements() == 1:
+        return parameter
+    return parameter[:, tf.newaxis]
+
+
+def matmul(a: Tensor, b: Tensor) -> Tensor:
+    """NumPy's matrix product: a vector stands for a row on the left, for a column on the right."""
+    left = a[tf.newaxis, :] if a.shape.rank == 1 else a
+    right = b[:, tf.newaxis] if b.shape.rank == 1 else b
+    made = tf.matmul(left, right)
+    dropped = [axis for axis, vector in ((-2, a), (-1, b)) if vector.shape.rank == 1]
+    return tf.squeeze(made, dropped) if dropped else made
+
+
+def _magnitude(x: Tensor, zero_point: Tensor | None) -> int:
+    """The largest absolute value that ``x - zero_point`` can have."""
+    least, greatest = limits(x.dtype)
+    known = 0 if zero_point is None else tf.get_static_value(zero_point)
+    if known is None:
+        return greatest - least
+    return max(int(np.max(known)) - least, greatest - int(np.min(known)))
+
+
+def _heaviest(
+    t: Translation, index: int, w: Tensor, zero_point: Tensor | None, depth: int | None, axes: tuple[int, ...]
+) -> int | None:
+    """The largest absolute sum of the weights that one result takes: of the weights themselves if they are known."""
+    value = t.node.inputs[index]
+    known = 0 if zero_point is None else tf.get_static_value(zero_point)
+    if value is not None and value.const_value is not None and known is not None and np.size(known) == 1:
+        weights = np.abs(np.asarray(value.const_value.numpy()).astype(np.int64) - int(np.max(known)))
+        return int(weights.sum(axis=axes).max(initial=0))
+    return None if depth is None else depth * _magnitude(w, zero_point)
