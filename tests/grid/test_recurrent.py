@@ -19,7 +19,19 @@ GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
 FUNCTIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
 OUTPUTS = {"RNN": 2, "GRU": 2, "LSTM": 3}
 INPUT, HIDDEN = 3, 4
-ACTIVATIONS = "Relu Tanh Sigmoid Affine LeakyRelu ThresholdedRelu ScaledTanh HardSigmoid Elu Softsign Softplus".split()
+ACTIVATIONS = [
+    "Relu",
+    "Tanh",
+    "Sigmoid",
+    "Affine",
+    "LeakyRelu",
+    "ThresholdedRelu",
+    "ScaledTanh",
+    "HardSigmoid",
+    "Elu",
+    "Softsign",
+    "Softplus",
+]
 
 
 def inputs(
@@ -97,7 +109,7 @@ def test_known_steps_are_unrolled(op: str) -> None:
 @pytest.mark.parametrize("op", GATES)
 @pytest.mark.parametrize("name", ACTIVATIONS)
 def test_activations(op: str, name: str) -> None:
-    names = ["Affine", "Sigmoid", "HardSigmoid"][: FUNCTIONS[op] - 1] + [name]
+    names = [*["Affine", "Sigmoid", "HardSigmoid"][: FUNCTIONS[op] - 1], name]
     parameters = {"activation_alpha": [0.3, 0.6, 0.4][: len(names)], "activation_beta": [0.2, 0.45, 0.7]}
     run(op, inputs(op, 6, 2), activations=names, **parameters)
 

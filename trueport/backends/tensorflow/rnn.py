@@ -14,7 +14,7 @@ from typing import Any
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 
-__all__ = ["Activation", "Cell", "Layer", "activations_of", "linear", "recur", "size"]
+__all__ = ["Activation", "Cell", "Layer", "activations_of", "linear", "loop", "recur", "size"]
 
 Activation = Callable[[Tensor], Tensor]
 State = tuple[Tensor, ...]
@@ -143,33 +143,45 @@ def _run(cell: Cell, gates: Tensor, states: State, lengths: Tensor | None, backw
         for time in reversed(range(steps)) if backward else range(steps):
             outputs[time], states = step(time, gates[time], states)
         return tf.stack([outputs[time] for time in range(steps)]), _none_for_empty(states, lengths)
-    outputs_made, states = _loop(step, gates, states, backward)
+    shape = [size(states[0], 0), size(states[0], 1)]
+    outputs_made, states = loop(lambda time, x, states: step(time, *x, states), (gates,), states, shape, backward)
     return outputs_made, _none_for_empty(states, lengths)
 
 
-def _loop(
-    step: Callable[[Tensor, Tensor, State], tuple[Tensor, State]], gates: Tensor, states: State, backward: bool
+def loop(
+    step: Callable[[Tensor, tuple[Tensor, ...], State], tuple[Tensor, State]],
+    inputs: tuple[Tensor, ...],
+    states: State,
+    output_shape: Sequence[Any],
+    backward: bool = False,
 ) -> tuple[Tensor, State]:
-    # TensorLists, not tf.TensorArray: stacking no steps at all needs an element shape that is known at run time.
-    steps, dtype = tf.shape(gates)[0], gates.dtype
-    inputs = tf.raw_ops.TensorListFromTensor(tensor=gates, element_shape=tf.shape(gates)[1:])
-    shape = tf.shape(states[0])
-    outputs = tf.raw_ops.TensorListReserve(element_shape=shape, num_elements=steps, element_dtype=dtype)
+    """``output, states = step(time, inputs at time, states)`` for each time of the inputs' first axis.
+
+    TensorLists, not tf.TensorArray: stacking no steps at all needs an element shape that is known at run time.
+    """
+    steps, dtype = tf.shape(inputs[0])[0], states[0].dtype
+    lists = [tf.raw_ops.TensorListFromTensor(tensor=x, element_shape=tf.shape(x)[1:]) for x in inputs]
+    element = tf.stack(output_shape)
+    outputs = tf.raw_ops.TensorListReserve(element_shape=element, num_elements=steps, element_dtype=dtype)
+
+    def at(time: Tensor, handle: Tensor, whole: Tensor) -> Tensor:
+        made = tf.raw_ops.TensorListGetItem(
+            input_handle=handle, index=time, element_shape=tf.shape(whole)[1:], element_dtype=whole.dtype
+        )
+        made.set_shape(whole.shape[1:])
+        return made
 
     def body(count: Tensor, outputs: Tensor, states: State) -> tuple[Tensor, Tensor, State]:
         time = steps - 1 - count if backward else count
-        x = tf.raw_ops.TensorListGetItem(
-            input_handle=inputs, index=time, element_shape=tf.shape(gates)[1:], element_dtype=dtype
-        )
-        x.set_shape(gates.shape[1:])
-        output, states = step(time, x, states)
+        now = tuple(at(time, handle, whole) for handle, whole in zip(lists, inputs, strict=True))
+        output, states = step(time, now, states)
         return count + 1, tf.raw_ops.TensorListSetItem(input_handle=outputs, index=time, item=output), states
 
     _, outputs, states = tf.while_loop(
         lambda count, *_: count < steps, body, (tf.constant(0), outputs, states), maximum_iterations=steps
     )
-    made = tf.raw_ops.TensorListStack(input_handle=outputs, element_shape=shape, element_dtype=dtype)
-    made.set_shape([gates.shape[0], *states[0].shape])
+    made = tf.raw_ops.TensorListStack(input_handle=outputs, element_shape=element, element_dtype=dtype)
+    made.set_shape([inputs[0].shape[0], *(d if isinstance(d, int) else None for d in output_shape)])
     return made, states
 
 
