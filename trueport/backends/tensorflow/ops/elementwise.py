@@ -1,0 +1,191 @@
+"""Element-wise arithmetic: sums, products, powers, extremes, rounding, exponentials."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.numeric import is_half, is_integer, is_unsigned, like, via, widened
+from trueport.fidelity import accumulation, ulps
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("Add", audited=14, error=ulps(0))
+def add(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+    return tf.add(A, B)
+
+
+@maps("Sub", audited=14, error=ulps(0))
+def sub(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+    return tf.subtract(A, B)
+
+
+@maps("Mul", audited=14, error=ulps(0))
+def mul(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+    return tf.multiply(A, B)
+
+
+@maps("Div", audited=14)
+def div(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+    if not is_integer(A):
+        return tf.divide(A, B)
+    divisor, flipped = _without_minus_one(t, B)
+    quotient = tf.truncatediv(A, divisor)
+    return quotient if flipped is None else tf.where(flipped, -A, quotient)
+
+
+@maps("Mod", audited=28, error=ulps(1))
+def mod(t: Translation, A: Tensor, B: Tensor, *, fmod: int) -> Tensor:
+    if not is_integer(A):
+        return widened(_truncated_mod if fmod else _floored_mod, A, B)
+    divisor, flipped = _without_minus_one(t, B)
+    if not fmod or is_unsigned(A):
+        remainder = tf.math.floormod(A, divisor)
+    elif A.dtype.size < 4:
+        remainder = via(tf.int32, tf.truncatemod, A, divisor)
+    else:
+        remainder = tf.truncatemod(A, divisor)
+    return remainder if flipped is None else tf.where(flipped, like(0, A), remainder)
+
+
+def _without_minus_one(t: Translation, divisor: Tensor) -> tuple[Tensor, Tensor | None]:
+    """The divisor with -1 replaced by 1, and where it was: the least integer by -1 traps the processor."""
+    known = t.static(divisor)
+    if is_unsigned(divisor) or (known is not None and not np.any(known == -1)):
+        return divisor, None
+    flipped = tf.equal(divisor, like(-1, divisor))
+    return tf.where(flipped, like(1, divisor), divisor), flipped
+
+
+def _floored_mod(a: Tensor, b: Tensor) -> Tensor:
+    remainder = tf.math.floormod(a, b)
+    # A zero has the sign of the divisor.
+    return tf.where(tf.equal(remainder, 0), remainder * 0 * tf.sign(b), remainder)
+
+
+def _truncated_mod(a: Tensor, b: Tensor) -> Tensor:
+    return tf.truncatemod(a, b)
+
+
+@maps("Neg", audited=13, error=ulps(0))
+def neg(t: Translation, X: Tensor) -> Tensor:
+    return tf.negative(X)
+
+
+@maps("Abs", audited=13, error=ulps(0))
+def abs_(t: Translation, X: Tensor) -> Tensor:
+    return X if is_unsigned(X) else tf.abs(X)
+
+
+@maps("Sign", audited=13, error=ulps(0))
+def sign(t: Translation, input: Tensor) -> Tensor:
+    return tf.minimum(input, like(1, input)) if is_unsigned(input) else tf.sign(input)
+
+
+@maps("Reciprocal", audited=13)
+def reciprocal(t: Translation, X: Tensor) -> Tensor:
+    return tf.math.reciprocal(X)
+
+
+@maps("Sqrt", audited=13)
+def sqrt(t: Translation, X: Tensor) -> Tensor:
+    return tf.sqrt(X)
+
+
+@maps("Exp", audited=13)
+def exp(t: Translation, input: Tensor) -> Tensor:
+    return tf.exp(input)
+
+
+@maps("Log", audited=13)
+def log(t: Translation, input: Tensor) -> Tensor:
+    return tf.math.log(input)
+
+
+@maps("Erf", audited=13)
+def erf(t: Translation, input: Tensor) -> Tensor:
+    return tf.math.erf(input)
+
+
+@maps("Ceil", audited=13, error=ulps(0))
+def ceil(t: Translation, X: Tensor) -> Tensor:
+    return tf.math.ceil(X)
+
+
+@maps("Floor", audited=13, error=ulps(0))
+def floor(t: Translation, X: Tensor) -> Tensor:
+    return tf.floor(X)
+
+
+@maps("Round", audited=22, error=ulps(0))
+def round_(t: Translation, X: Tensor) -> Tensor:
+    return tf.round(X)
+
+
+@maps("Max", audited=13, error=ulps(0))
+def max_(t: Translation, *data_0: Tensor) -> Tensor:
+    return functools.reduce(tf.maximum, data_0)
+
+
+@maps("Min", audited=13, error=ulps(0))
+def min_(t: Translation, *data_0: Tensor) -> Tensor:
+    return functools.reduce(tf.minimum, data_0)
+
+
+@maps("Sum", audited=13, error=accumulation())
+def sum_(t: Translation, *data_0: Tensor) -> Tensor:
+    return widened(lambda *terms: functools.reduce(tf.add, terms), *data_0)
+
+
+@maps("Mean", audited=13, error=accumulation())
+def mean(t: Translation, *data_0: Tensor) -> Tensor:
+    return widened(lambda *terms: functools.reduce(tf.add, terms) / like(len(terms), terms[0]), *data_0)
+
+
+@maps("Clip", audited=13, error=ulps(0), static=("min", "max"))
+def clip(t: Translation, input: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+    least, greatest = t.static(min), t.static(max)
+    if least is not None and greatest is not None and least.size == 1 and (least, greatest) == (0, 6):
+        return tf.nn.relu6(input) if not is_integer(input) else _between(input, min, max)
+    return _between(input, min, max)
+
+
+def _between(x: Tensor, least: Tensor | None, greatest: Tensor | None) -> Tensor:
+    # In this order the greater wins where the limits cross, as the specification says.
+    above = x if least is None else tf.maximum(x, tf.reshape(least, []))
+    return above if greatest is None else tf.minimum(above, tf.reshape(greatest, []))
+
+
+@maps("Pow", audited=15, error=ulps(4))
+def pow_(t: Translation, X: Tensor, Y: Tensor) -> Tensor:
+    if is_integer(X) and is_integer(Y):
+        return _integer_power(X, Y)
+    if is_integer(X):
+        return via(tf.float64, tf.pow, X, Y)
+    wide = tf.float64 if X.dtype == tf.float64 or not _fits_float32(t, Y) else tf.float32
+    return tf.cast(tf.pow(tf.cast(X, wide), tf.cast(Y, wide)), X.dtype)
+
+
+def _fits_float32(t: Translation, exponent: Tensor) -> bool:
+    """Whether float32 holds every value of the exponent."""
+    known = t.static(exponent)
+    if known is not None:
+        return bool(np.all(known.astype(np.float32) == known))
+    return exponent.dtype == tf.float32 or is_half(exponent) or exponent.dtype.size < 4
+
+
+def _integer_power(x: Tensor, exponent: Tensor) -> Tensor:
+    """Exact, modulo 2ⁿ; a negative exponent gives the quotient 1 / xⁿ truncated, as integer division does."""
+    wide = tf.cast(exponent, tf.int64)
+    power = via(tf.int64, lambda base: tf.pow(base, tf.maximum(wide, 0)), x)
+    if is_unsigned(exponent):
+        return power
+    one, minus_one = tf.equal(x, like(1, x)), tf.equal(x, like(-1, x))
+    odd = tf.bitcast(tf.bitwise.bitwise_and(wide, 1), tf.int64) > 0
+    inverse = tf.where(one | (minus_one & ~odd), like(1, x), tf.where(minus_one, like(-1, x), like(0, x)))
+    return tf.where(wide < 0, inverse, power)
