@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from trueport.backends.tensorflow._tf import tf
 
 __all__ = ["from_front", "to_front"]
@@ -24,7 +22,9 @@ def from_front(tensor: Any, axis: int) -> Any:
 def _moved(tensor: Any, source: int, target: int) -> Any:
     rank = tensor.shape.rank
     if rank is not None:
-        return tf.transpose(tensor, np.moveaxis(np.arange(rank), source, target))
+        perm = list(range(rank))
+        perm.insert(target % rank, perm.pop(source))
+        return tf.transpose(tensor, perm)
     order = tf.range(tf.rank(tensor))
     source, target = (axis + tf.rank(tensor) if axis < 0 else axis for axis in (source, target))
     rest = tf.boolean_mask(order, order != source)

@@ -23,6 +23,7 @@ __all__ = [
     "mapped",
     "push",
     "resized",
+    "some",
     "stack",
     "to_flat",
 ]
@@ -62,6 +63,12 @@ def inner_list(optional: Listing) -> Listing:
     """The sequence inside an optional that has one."""
     elements = known(optional)
     return Listing(elements[0] if elements else get(optional, 0, tf.variant))
+
+
+def some(value: Any) -> Listing:
+    """An optional that holds a tensor or a sequence."""
+    tensor = value.handle if isinstance(value, Listing) else value
+    return push(empty(tensor.dtype), tensor)
 
 
 def resized(listing: Listing, size: Any) -> Listing:

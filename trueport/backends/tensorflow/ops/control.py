@@ -7,10 +7,11 @@ from typing import Any
 
 import onnx_ir as ir
 
+from trueport.backends.tensorflow import lists
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.axes import from_front, to_front
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.lists import element_shape, from_rows
+from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.loops import Collected, listable, listable_dtype, shapes_of_steps, unlisted
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
@@ -33,15 +34,16 @@ def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any,
     limit = None if M is None else tf.reshape(tf.cast(M, tf.int64), [])
     going = tf.constant(True) if cond is None else tf.reshape(cond, [])
     width = len(v_initial)
+    kinds = body.inputs[2:]
 
     def step(i: Tensor, go: Tensor, *carried: Any) -> tuple[list[Any], list[Any]]:
         index, flag = (_ranked(x, formal) for x, formal in zip((i, go), body.inputs[:2], strict=True))
         go_on, *results = t.run(body, index, flag, *carried)
         # Without a condition the loop asks only for the count, whatever the body says.
         after = tf.identity(go) if cond is None else tf.reshape(go_on, [])
-        return [i + 1, after, *results[:width]], results[width:]
+        return [i + 1, after, *map(_as, results[:width], body.outputs[1:], kinds)], results[width:]
 
-    start = [tf.constant(0, tf.int64), going, *v_initial]
+    start = [tf.constant(0, tf.int64), going, *map(_as, v_initial, t.node.inputs[2:], kinds)]
     shapes, given = shapes_of_steps(step, start)
     count = tf.maximum(limit, 0) if limit is not None and cond is None else None
     outputs = [Collected(x.dtype, x.shape, count) for x in given]
@@ -55,7 +57,7 @@ def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any,
         return after, _added(outputs, made, [carried[0]] * len(values), values)
 
     final, made = _while(more, advance, start, shapes, outputs)
-    return [*final[2:], *(o.stacked(m) for o, m in zip(outputs, made, strict=True))]
+    return [*map(_as, final[2:], kinds, t.node.outputs), *(o.stacked(m) for o, m in zip(outputs, made, strict=True))]
 
 
 @maps("Scan", fidelity=BITWISE, audited=25)
@@ -75,7 +77,7 @@ def scan(
     backward = scan_input_directions or [0] * num_scan_inputs
     rows = [to_front(x, axis) for x, axis in zip(scanned, in_axes, strict=True)]
     count = _first_dim(rows[0])
-    listed = [from_rows(listable(x)) for x in rows]
+    listed = [lists.from_rows(listable(x)) for x in rows]
 
     def step(i: Tensor, *carried: Any) -> tuple[list[Any], list[Any]]:
         elements = [
@@ -110,6 +112,20 @@ def _added(outputs: Sequence[Collected], made: Sequence[Any], places: Sequence[A
     return [o.add(m, at, v) for o, m, at, v in zip(outputs, made, places, values, strict=True)]
 
 
+def _as(value: Any, have: ir.Value | None, want: ir.Value) -> Any:
+    """A loop may be given an optional and carry on with what is in it: both go round as an optional."""
+    has, wants = (isinstance(v.type, ir.OptionalType) if v is not None else False for v in (have, want))
+    if has == wants:
+        return value
+    if wants:
+        return lists.some(value)
+    assert want.dtype is not None
+    if not isinstance(want.type, ir.SequenceType):
+        return lists.get(value, 0, tf_dtype(want.dtype))
+    nothing = tf_dtype(want.dtype)
+    return tf.cond(lists.length(value) > 0, lambda: lists.inner_list(value), lambda: lists.empty(nothing))
+
+
 def _ranked(scalar: Tensor, formal: ir.Value) -> Tensor:
     """The iteration number and the condition may be declared as vectors of one."""
     return tf.reshape(scalar, [1] * len(formal.shape)) if formal.shape is not None else scalar
@@ -119,7 +135,7 @@ def _row(rows: Tensor, listed: Any, index: Tensor) -> Tensor:
     item = tf.raw_ops.TensorListGetItem(
         input_handle=listed.handle,
         index=index,
-        element_shape=element_shape(rows.shape[1:]),
+        element_shape=lists.element_shape(rows.shape[1:]),
         element_dtype=listable_dtype(rows.dtype),
     )
     return unlisted(item, rows.dtype)

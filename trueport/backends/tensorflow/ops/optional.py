@@ -17,10 +17,8 @@ __all__: list[str] = []
 
 @maps("Optional", fidelity=BITWISE, audited=28)
 def optional(t: Translation, input: Any | None, *, type: ir.TypeAndShape | None) -> Listing:
-    if isinstance(input, Listing):
-        return lists.listing_of([input.handle], tf.variant)
     if input is not None:
-        return lists.listing_of([input], input.dtype)
+        return lists.some(input)
     holds_sequence = isinstance(_inner(t.node.outputs[0].type), ir.SequenceType)
     return lists.empty(tf.variant if holds_sequence else t.output_dtype())
 
