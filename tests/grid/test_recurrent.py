@@ -20,17 +20,8 @@ FUNCTIONS = {"RNN": 1, "GRU": 2, "LSTM": 3}
 OUTPUTS = {"RNN": 2, "GRU": 2, "LSTM": 3}
 INPUT, HIDDEN = 3, 4
 ACTIVATIONS = [
-    "Relu",
-    "Tanh",
-    "Sigmoid",
-    "Affine",
-    "LeakyRelu",
-    "ThresholdedRelu",
-    "ScaledTanh",
-    "HardSigmoid",
-    "Elu",
-    "Softsign",
-    "Softplus",
+    *("Relu", "Tanh", "Sigmoid", "Affine", "LeakyRelu", "ThresholdedRelu"),
+    *("ScaledTanh", "HardSigmoid", "Elu", "Softsign", "Softplus"),
 ]
 
 
