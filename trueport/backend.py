@@ -7,19 +7,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import namedtuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import onnx
 from onnx.backend.base import Backend, BackendRep
 
-from trueport.backends.tensorflow.module import Built, build_module
-from trueport.backends.tensorflow.registry import registry
-from trueport.errors import InvalidInput, Unsupported
-from trueport.fidelity import UNSUPPORTED
-from trueport.ir.maps import from_proto
-from trueport.ir.ports import pack, unpack
-from trueport.passes.pipeline import canonicalize
+from trueport.errors import InvalidInput, UsageError
+from trueport.pipeline import Conversion, convert
+from trueport.runtimes.tensorflow import FunctionModel
 
 __all__ = ["TensorFlowBackend", "TensorFlowRep", "prepare", "run_model", "run_node", "supports_device"]
 
@@ -27,31 +25,33 @@ __all__ = ["TensorFlowBackend", "TensorFlowRep", "prepare", "run_model", "run_no
 class TensorFlowRep(BackendRep):
     """A prepared model."""
 
-    def __init__(self, built: Built) -> None:
-        self._built = built
+    def __init__(self, conversion: Conversion) -> None:
+        built = conversion.built
+        self.conversion = conversion
+        self.inputs = [port.name for port in built.inputs]
+        self.outputs = [port.name for port in built.outputs]
+        self._model = FunctionModel(built.function, built.function, built.map)
+        self._results = namedtuple("Outputs", self.outputs, rename=True)  # type: ignore[misc]
 
     def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:
-        """Run with one array, a list in the order of the inputs, or a dict by name."""
-        feeds = self._feeds(inputs)
-        parts = {}
-        for port in self._built.inputs:
-            parts.update(pack(port, feeds[port.name]))
-        results = {name: value.numpy() for name, value in self._built.module(**parts).items()}
-        return tuple(unpack(port, results) for port in self._built.outputs)
+        """Run with one array, a list in the order of the inputs, or a dict by name.
+
+        The result is a tuple with the outputs' names as attributes where Python can hold them.
+        """
+        results = self._model.run(self._feeds(inputs))
+        return self._results(*(results[name] for name in self.outputs))
+
+    def export_graph(self, path: str | Path, *, overwrite: bool = False) -> Path:
+        """Write a SavedModel."""
+        return self.conversion.save(path, overwrite=overwrite)
 
     def _feeds(self, inputs: Any) -> Mapping[str, Any]:
-        names = [port.name for port in self._built.inputs]
         if isinstance(inputs, Mapping):
-            given: Mapping[str, Any] = inputs
-        else:
-            listed = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
-            if len(listed) > len(names):
-                raise InvalidInput(f"{len(listed)} inputs were given, the model has {len(names)}: {names}")
-            given = dict(zip(names, listed, strict=False))
-        missing = [name for name in names if name not in given]
-        if missing:
-            raise InvalidInput(f"input {missing[0]!r} is missing", remedy=f"the model's inputs: {names}")
-        return given
+            return inputs
+        listed = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+        if len(listed) > len(self.inputs):
+            raise InvalidInput(f"{len(listed)} inputs were given, the model has {len(self.inputs)}: {self.inputs}")
+        return dict(zip(self.inputs, listed, strict=False))
 
 
 class TensorFlowBackend(Backend):
@@ -60,16 +60,36 @@ class TensorFlowBackend(Backend):
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU", **_: Any) -> TensorFlowRep:
         """Convert a model for running."""
-        loaded = from_proto(model)
-        canonicalize(loaded, registry())
-        findings = [registry().assess(node) for node in loaded.graph.all_nodes()]
-        refused = [finding for finding in findings if finding.fidelity == UNSUPPORTED]
-        if refused:
-            raise Unsupported(refused)
-        return TensorFlowRep(build_module(loaded, registry()))
+        if not cls.supports_device(device):
+            raise UsageError(f"there is no device {device!r} here", remedy="TensorFlow places operations itself: CPU")
+        return TensorFlowRep(convert(model, "tensorflow", verify=False))
+
+    @classmethod
+    def run_node(
+        cls,
+        node: onnx.NodeProto,
+        inputs: Any,
+        device: str = "CPU",
+        outputs_info: Sequence[tuple[Any, tuple[int, ...]]] | None = None,
+        **_: Any,
+    ) -> tuple[Any, ...]:
+        """Run a single node of the newest opset on arrays, given by position (None for one that is left out)."""
+        values = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+        given = {name: value for name, value in zip(node.input, values, strict=True) if name}
+        declared = [
+            onnx.helper.make_tensor_value_info(name, onnx.helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+            for name, value in given.items()
+        ]
+        made = [onnx.ValueInfoProto(name=name) for name in node.output if name]
+        opsets = [onnx.helper.make_opsetid(node.domain, 1)] if node.domain else []
+        opsets.append(onnx.helper.make_opsetid("", onnx.defs.onnx_opset_version()))
+        graph = onnx.helper.make_graph([node], "node", declared, made)
+        model = onnx.shape_inference.infer_shapes(onnx.helper.make_model(graph, opset_imports=opsets))
+        return cls.prepare(model, device).run(given)
 
     @classmethod
     def supports_device(cls, device: str) -> bool:
+        """TensorFlow's own placement is used; the interface's CUDA is not offered."""
         return device == "CPU"
 
 

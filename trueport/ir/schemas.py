@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import onnx.defs
 from onnx.defs import OpSchema
 
-__all__ = ["CANONICAL_OPSETS", "DOMAINS", "canonical_schema", "history", "schema_at"]
+__all__ = ["CANONICAL_OPSETS", "DOMAINS", "canonical_schema", "history", "operators", "schema_at"]
 
 DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
 
@@ -37,6 +37,11 @@ CANONICAL_OPSETS: Mapping[str, int] = _canonical_opsets()
 def history(op: str, domain: str = "") -> tuple[OpSchema, ...]:
     """All versions of an operator, oldest first; empty when ONNX does not define it."""
     return _histories().get((domain, op), ())
+
+
+def operators() -> list[tuple[str, str]]:
+    """(domain, name) of every operator that ONNX defines in our domains."""
+    return sorted(key for key in _histories() if key[0] in DOMAINS)
 
 
 def schema_at(op: str, domain: str, opset: int) -> OpSchema | None:

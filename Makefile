@@ -1,0 +1,44 @@
+# Everything a newcomer needs: `make demo`, `make test`. Each sets up its own environment.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+WORKERS ?= 2
+export TF_CPP_MIN_LOG_LEVEL ?= 3
+
+.PHONY: setup demo test test-all lint types docs bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt pip setuptools
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tensorflow,onnxruntime,dev]'
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/python examples/demo.py
+
+lint: $(STAMP)
+	$(BIN)/ruff check trueport tests examples bench
+	$(BIN)/ruff format --check trueport tests examples bench
+
+types: $(STAMP)
+	$(BIN)/mypy
+
+test: lint types
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+
+# The slower grids as well.
+test-all: lint types
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# The printed pages; `make test` fails when one is stale.
+docs: $(STAMP)
+	$(BIN)/python docs/generate.py write
+
+bench: $(STAMP)
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info

@@ -1,0 +1,147 @@
+"""Commands: each parses its words, calls the library, shows the result and chooses the exit code.
+
+Exit codes: 0 faithful or no findings; 1 finished, but not shown to be faithful; 2 refused.
+Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trueport.errors import TrueportError
+
+if TYPE_CHECKING:
+    from trueport.report.data import Report
+
+__all__ = ["app", "main"]
+
+FAITHFUL, NOT_FAITHFUL, REFUSED = 0, 1, 2
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="Move neural networks between PyTorch, ONNX and TensorFlow, and see that nothing was lost.",
+)
+
+Source = Annotated[Path, typer.Argument(help="the model: an .onnx file, or a zip that holds one")]
+Ops = Annotated[list[str] | None, typer.Option("--ops", help="a .py file or module with your own @maps operators")]
+Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
+
+
+@app.command()
+def convert(
+    source: Source,
+    output: Annotated[Path, typer.Option("--output", "-o", help="where the SavedModel goes")],
+    ops: Ops = None,
+    verify: Annotated[bool, typer.Option(help="compare the written model with the source")] = True,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="replace what stands at the output")] = False,
+    report: Annotated[Path | None, typer.Option(help="write the report as JSON to this file")] = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False,
+) -> None:
+    """Convert a model, compare what was written with the source, and say what was lost."""
+    from trueport.cli.progress import progress
+    from trueport.pipeline import convert_file
+
+    with progress(enabled=not (quiet or json)) as step:
+        result = convert_file(source, output, ops=ops or (), verify=verify, overwrite=overwrite, progress=step)
+    if report is not None:
+        report.write_text(result.to_json(), encoding="utf-8")
+    _show(result, json=json, quiet=quiet)
+    raise typer.Exit(_exit_code(result, verify))
+
+
+@app.command()
+def check(
+    source: Source,
+    to: Annotated[str, typer.Option(help="the target")] = "tensorflow",
+    ops: Ops = None,
+    json: Json = False,
+) -> None:
+    """Say what would not survive a conversion, node by node, without converting."""
+    from trueport.fidelity import EXACT, UNSUPPORTED
+    from trueport.pipeline import check as check_model
+
+    result = check_model(source, to, ops=ops or ())
+    _show(result, json=json)
+    if result.fidelity == UNSUPPORTED:
+        raise typer.Exit(REFUSED)
+    raise typer.Exit(FAITHFUL if result.fidelity <= EXACT else NOT_FAITHFUL)
+
+
+@app.command()
+def run(
+    model: Annotated[Path, typer.Argument(help="an .onnx file or a SavedModel")],
+    inputs: Annotated[list[str] | None, typer.Option("--input", "-i", help="NAME=FILE.npy, once per input")] = None,
+    save: Annotated[Path | None, typer.Option(help="write the outputs to this .npz")] = None,
+    fetch: Annotated[list[str] | None, typer.Option(help="inner values instead of the outputs")] = None,
+) -> None:
+    """Run a model of any format with arrays from files."""
+    from trueport.cli.arrays import read_inputs, save_outputs, summarize
+    from trueport.runtimes.detect import load_model
+
+    loaded = load_model(model)
+    outputs = loaded.run(read_inputs(inputs or []), fetch=fetch or None)
+    if save is not None:
+        save_outputs(save, outputs)
+    for name, value in outputs.items():
+        typer.echo(f"{name}: {summarize(value)}")
+
+
+@app.command()
+def info(
+    model: Annotated[Path, typer.Argument(help="an .onnx file or a SavedModel")],
+    json: Json = False,
+) -> None:
+    """Show a model's inputs, outputs, dims, dtypes, operators and size."""
+    from trueport.cli.inspect import describe_artifact, render
+
+    described = describe_artifact(model)
+    typer.echo(render(described, json=json))
+
+
+@app.command()
+def ops(
+    operator: Annotated[str | None, typer.Argument(help="only this operator, in full")] = None,
+    to: Annotated[str, typer.Option(help="the target")] = "tensorflow",
+    ops: Ops = None,
+) -> None:
+    """Print the support table, from the same declarations that convert."""
+    from trueport.backends.tensorflow.registry import registry
+    from trueport.mapping.user import load_user_ops
+    from trueport.report.support import describe_operator, support_table
+
+    if to != "tensorflow":
+        raise TrueportError(f"there is no target {to!r}", remedy="targets: tensorflow")
+    declared = registry().extended(*load_user_ops(ops or ()))
+    typer.echo(describe_operator(declared, operator) if operator else support_table(declared))
+
+
+def _show(result: Report, *, json: bool, quiet: bool = False) -> None:
+    if not quiet:
+        typer.echo(result.to_json() if json else str(result))
+
+
+def _exit_code(result: Report, verified: bool) -> int:
+    from trueport.fidelity import Verdict
+
+    if not verified:
+        return FAITHFUL
+    return FAITHFUL if result.verdict == Verdict.FAITHFUL else NOT_FAITHFUL
+
+
+def main() -> None:
+    """Run a command; an error of ours is one screen on stderr and exit code 2."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        app()
+    except TrueportError as error:
+        typer.echo(f"trueport: {error}", err=True)
+        sys.exit(REFUSED)

@@ -1,0 +1,56 @@
+"""Arrays from and to files, for ``trueport run``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from trueport.errors import UsageError
+
+__all__ = ["read_inputs", "save_outputs", "summarize"]
+
+
+def read_inputs(options: Sequence[str]) -> dict[str, Any]:
+    """``NAME=FILE.npy`` or ``NAME=FILE.npz`` (its arrays in order, for a sequence); pickles are refused."""
+    feeds: dict[str, Any] = {}
+    for option in options:
+        name, separator, file = option.rpartition("=")
+        if not separator or not name:
+            raise UsageError(f"{option!r} is not NAME=FILE", where="--input")
+        if not Path(file).is_file():
+            raise UsageError(f"there is no file {file!r}", where=f"--input {name}")
+        try:
+            loaded = np.load(file, allow_pickle=False)
+        except ValueError as error:
+            raise UsageError(f"{file!r} can't be read: {error}", where=f"--input {name}") from error
+        feeds[name] = list(loaded.values()) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
+    return feeds
+
+
+def save_outputs(path: Path, outputs: Mapping[str, Any]) -> None:
+    """One array per output; the elements of a sequence as NAME.0, NAME.1, …"""
+    flat: dict[str, np.ndarray] = {}
+    for name, value in outputs.items():
+        if isinstance(value, list):
+            flat |= {f"{name}.{index}": _plain(element) for index, element in enumerate(value)}
+        elif value is not None:
+            flat[name] = _plain(value)
+    np.savez(path, **flat)  # type: ignore[arg-type]
+
+
+def _plain(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    return array.astype(str) if array.dtype == object else array
+
+
+def summarize(value: Any) -> str:
+    """Dtype, shape and, for numbers, the range."""
+    if not isinstance(value, np.ndarray):
+        return repr(value) if not isinstance(value, list) else f"[{', '.join(summarize(v) for v in value)}]"
+    head = f"{value.dtype}{list(value.shape)}"
+    if value.size == 0 or value.dtype.kind not in "fiu":
+        return head
+    return f"{head} min {value.min():.6g} max {value.max():.6g}"

@@ -1,0 +1,87 @@
+"""What ``trueport info`` shows of an artifact, without running it and without loading weights."""
+
+from __future__ import annotations
+
+import json as json_module
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+
+__all__ = ["describe_artifact", "render"]
+
+
+def describe_artifact(path: Path) -> dict[str, Any]:
+    """Border, operators, parameters and size of an .onnx file or a SavedModel."""
+    if (path / "saved_model.pb").exists():
+        return _saved_model(path)
+    return _onnx(path)
+
+
+def _onnx(path: Path) -> dict[str, Any]:
+    from trueport.frontends.onnx.load import load_onnx
+    from trueport.ir.places import op_id
+    from trueport.ir.ports import make_ports
+
+    model = load_onnx(path)
+    graph = model.graph
+    weights = [v.const_value for v in graph.initializers.values() if v.const_value is not None]
+    return {
+        "format": "ONNX",
+        "opsets": {domain or "ai.onnx": version for domain, version in model.opset_imports.items()},
+        "producer": f"{model.producer_name or ''} {model.producer_version or ''}".strip(),
+        "inputs": _ports(make_ports(v for v in graph.inputs if v.name not in graph.initializers)),
+        "outputs": _ports(make_ports(graph.outputs)),
+        "parameters": sum(math.prod(tensor.shape.numpy()) for tensor in weights),
+        "bytes": sum(tensor.nbytes for tensor in weights),
+        "operators": dict(Counter(op_id(node) for node in graph.all_nodes()).most_common()),
+    }
+
+
+def _saved_model(path: Path) -> dict[str, Any]:
+    from trueport.ir.artifact import ArtifactMap
+
+    found = ArtifactMap.read(path)
+    if found is None:
+        from trueport.runtimes.tensorflow import SavedModel
+
+        loaded = SavedModel(path)
+        return {"format": "SavedModel", "inputs": _ports(loaded.inputs), "outputs": _ports(loaded.outputs)}
+    variables = path / "variables"
+    return {
+        "format": "SavedModel by Trueport",
+        "inputs": _ports(found.inputs),
+        "outputs": _ports(found.outputs),
+        "weights": len(found.weights),
+        "bytes": sum(file.stat().st_size for file in variables.glob("variables.data*")),
+        "source": {key: found.source.get(key) for key in ("opsets", "producer", "metadata", "doc")},
+    }
+
+
+def _ports(ports: Any) -> list[str]:
+    return [_port(port) for port in ports]
+
+
+def _port(port: Any) -> str:
+    shape = "?" if port.shape is None else "[" + ", ".join("?" if d is None else str(d) for d in port.shape) + "]"
+    kind = "" if port.kind == "tensor" else f"{port.kind} of "
+    renamed = f" (as {', '.join(port.parts)})" if port.parts != (port.name,) else ""
+    return f"{port.name}: {kind}{port.dtype.lower()}{shape if port.kind == 'tensor' else ''}{renamed}"
+
+
+def render(described: dict[str, Any], *, json: bool) -> str:
+    """One fact a line, lists indented."""
+    if json:
+        return json_module.dumps(described, indent=1)
+    lines = []
+    for key, value in described.items():
+        if isinstance(value, list):
+            lines += [f"{key}:", *(f"  {item}" for item in value)]
+        elif isinstance(value, dict):
+            lines += [f"{key}:", *(f"  {name}: {item}" for name, item in value.items() if item)]
+        elif value not in ("", None):
+            lines.append(f"{key}: {value}")
+    return "\n".join(lines)
+
+
