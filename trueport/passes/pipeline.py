@@ -8,7 +8,6 @@ import pkgutil
 
 import onnx_ir as ir
 from onnx_ir.passes.common import (
-    InlinePass,
     LiftConstantsToInitializersPass,
     LiftSubgraphInitializersToMainGraphPass,
     RemoveUnusedNodesPass,
@@ -43,9 +42,8 @@ def canonicalize(model: ir.Model, registry: Registry) -> list[Loss]:
     mark_origins(model.graph)
     for function in model.functions.values():
         mark_origins(function.graph)
-    # Opsets before inlining: a function may import another opset than the model.
+    # Opsets and inlining go together: a function may import another opset than the model.
     upgrade_model(model, adapters())
-    InlinePass()(model)
     # Constants before shapes: Reshape, Slice and Resize have shapes only when their parameters are known.
     LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
     LiftSubgraphInitializersToMainGraphPass()(model)

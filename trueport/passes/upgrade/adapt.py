@@ -8,7 +8,7 @@ An adapter handles one real change between two versions of an operator:
 
 It is bound from the schema of the OLD version and builds with ``op`` nodes that mean what they mean at the
 NEW version; those are raised further if need be. Between two versions without an adapter the node is only
-relabelled: a test proves that such a change widens dtypes alone, or the step is named in ``RELABELS`` with its reason.
+relabelled: a test proves that such a change widens dtypes alone, or is named in ``RELABELS`` with its reason.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 import onnx_ir as ir
+from onnx.defs import OpSchema
+from onnx_ir.passes.common import InlinePass
 from onnx_ir.tape import Tape
 
 from trueport.errors import InvalidModel
@@ -26,6 +28,7 @@ from trueport.ir.places import op_id, place
 from trueport.ir.provenance import inherit
 from trueport.ir.schemas import CANONICAL_OPSETS, history, schema_at
 from trueport.mapping.bind import bind_by_schema
+from trueport.passes.shapes import infer_shapes
 
 __all__ = ["Adapter", "AdapterBuilder", "adapters_of", "upgrade_model", "upgrades"]
 
@@ -33,6 +36,8 @@ Adapter = Callable[..., Any]
 _A = TypeVar("_A", bound=Adapter)
 Adapters = Mapping[tuple[str, str, int], tuple[int, Adapter]]
 _ATTRIBUTE = "__trueport_upgrades__"
+_FIRST_IR_WITH_OPSETS = 3
+"""Older models import no opset; they mean the first."""
 
 
 def upgrades(op: str, old: int, new: int, *, domain: str = "") -> Callable[[_A], _A]:
@@ -60,17 +65,18 @@ def adapters_of(*modules: ModuleType) -> Adapters:
     return found
 
 
-class AdapterBuilder(Tape):
+class AdapterBuilder:
     """Builds the replacement of a node: ``op.Add(a, b)``; ``op.node`` is the old one.
 
     Attributes are keywords (None leaves one out); ``outputs=n`` gives a list of n values, ``domain=``
-    another domain than ONNX's own. New nodes mean what they mean at the version that the adapter leads to.
+    another domain than ONNX's own. New nodes mean what they mean at the version that the adapter leads to;
+    ``op.at(13)`` builds as of opset 13, for operators that are younger than that.
     """
 
-    def __init__(self, node: ir.Node, version: int) -> None:
-        super().__init__()
+    def __init__(self, node: ir.Node, version: int, tape: Tape | None = None) -> None:
         self.node = node
-        self._to = version
+        self._tape = Tape() if tape is None else tape
+        self._version = version
 
     def __getattr__(self, op_type: str) -> Callable[..., Any]:
         if op_type.startswith("_"):
@@ -81,61 +87,132 @@ class AdapterBuilder(Tape):
         domain = options.pop("domain", "")
         outputs = options.pop("outputs", None)
         attributes = {name: value for name, value in options.items() if value is not None}
-        version = self._to if domain == self.node.domain else CANONICAL_OPSETS[domain]
+        version = self._version if domain == self.node.domain else CANONICAL_OPSETS[domain]
+        while inputs and inputs[-1] is None:
+            inputs = inputs[:-1]
         if outputs is None:
-            return self.op(op_type, inputs, attributes, domain=domain, version=version)
-        return self.op_multi_out(
-            op_type, inputs, attributes, num_outputs=outputs, domain=domain, version=version
-        )
+            return self._tape.op(op_type, inputs, attributes, domain=domain, version=version)
+        return self._tape.op_multi_out(op_type, inputs, attributes, num_outputs=outputs, domain=domain, version=version)
+
+    @property
+    def nodes(self) -> Sequence[ir.Node]:
+        """All nodes built so far."""
+        return self._tape.nodes
+
+    def at(self, version: int) -> AdapterBuilder:
+        """The same builder, for nodes as of another opset."""
+        return AdapterBuilder(self.node, version, self._tape)
+
+    def again(self, *inputs: ir.Value | None, **attributes: Any) -> Any:
+        """The same operator with as many outputs as the old node has."""
+        count = len(self.node.outputs)
+        made = self._add(self.node.op_type, inputs, {**attributes, "domain": self.node.domain, "outputs": count})
+        return made[0] if count == 1 else made
+
+    def wants(self, index: int) -> bool:
+        """Whether the old node has this output."""
+        return index < len(self.node.outputs) and bool(self.node.outputs[index].name)
 
     def const(self, array: Any, dtype: Any = None) -> ir.Value:
         """A constant; Python ints become int64."""
         value = np.asarray(array) if dtype is None else np.asarray(array, dtype=dtype)
         return cast(ir.Value, self.Constant(value=ir.tensor(value)))
 
+    def like(self, number: float, value: ir.Value) -> ir.Value:
+        """A scalar of another value's element type."""
+        if value.dtype is None:
+            return cast(ir.Value, self.at(15).CastLike(self.const(np.float32(number)), value))
+        with np.errstate(over="ignore"):
+            return self.const(np.array(number).astype(value.dtype.numpy()))
+
+    def reshape_as(self, value: ir.Value, model: ir.Value) -> ir.Value:
+        """``value`` in the shape of another; a dim of 0 is a dim of 0."""
+        return cast(ir.Value, self.at(14).Reshape(value, self.Shape(model), allowzero=1))
+
+    def rank(self, value: ir.Value) -> ir.Value:
+        """The number of dims, as a vector of one."""
+        return cast(ir.Value, self.Shape(self.Shape(value)))
+
+    @staticmethod
+    def known(value: ir.Value | None) -> np.ndarray | None:
+        """The value of a constant; None for anything that a caller of the model can change."""
+        if value is None or value.is_graph_input():
+            return None
+        tensor = ir.convenience.get_const_tensor(value)
+        return None if tensor is None else tensor.numpy()
+
 
 def upgrade_model(model: ir.Model, adapters: Adapters) -> None:
-    """Raise the graph and all functions of a model, in place, to the canonical opsets."""
+    """Raise a model, in place, to the canonical opsets; calls of its own functions are inlined on the way.
+
+    A function may import another opset than the model, and its attributes may refer to those of the call:
+    each node takes its opset along into the inlining, and is adapted when its attributes have values.
+    """
+    if not model.opset_imports and model.ir_version < _FIRST_IR_WITH_OPSETS:
+        model.opset_imports[""] = 1
+    one_opset = all(
+        model.opset_imports.get(domain, version) == version
+        for function in model.functions.values()
+        for domain, version in function.opset_imports.items()
+    )
+    _stamp(model.graph, model.opset_imports)
     for function in model.functions.values():
-        _upgrade_graph(function.graph, dict(function.opset_imports), adapters)
-        function.opset_imports.update(_raised(function.opset_imports))
-    _upgrade_graph(model.graph, dict(model.opset_imports), adapters)
-    model.opset_imports.update(_raised(model.opset_imports))
+        _stamp(function.graph, function.opset_imports)
+        function.opset_imports.update(
+            {domain: model.opset_imports.get(domain, version) for domain, version in function.opset_imports.items()}
+        )
+    InlinePass()(model)
+    model.functions.clear()  # those that are left are never called
+    if one_opset and any(_first_step(node, adapters) for node in model.graph.all_nodes()):
+        # Ranks and types make the adapters' results simpler; none depends on them where ONNX does not.
+        infer_shapes(model)
+    _upgrade_graph(model.graph, adapters)
+    for node in model.graph.all_nodes():
+        node.version = None
+    raised = {domain: CANONICAL_OPSETS.get(domain, version) for domain, version in model.opset_imports.items()}
+    model.opset_imports.update({"": CANONICAL_OPSETS[""]} | raised)
 
 
-def _raised(opsets: Mapping[str, int]) -> dict[str, int]:
-    return {domain: CANONICAL_OPSETS.get(domain, version) for domain, version in opsets.items()}
+def _stamp(graph: ir.Graph, opsets: Mapping[str, int]) -> None:
+    plain = {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()}
+    for node in graph.all_nodes():
+        node.version = plain.get(node.domain)
 
 
-def _upgrade_graph(graph: ir.Graph, opsets: Mapping[str, int], adapters: Adapters) -> None:
+def _upgrade_graph(graph: ir.Graph, adapters: Adapters) -> None:
     for node in list(graph):
-        _upgrade_node(node, opsets, adapters)
+        _upgrade_node(node, adapters)
 
 
-def _upgrade_node(node: ir.Node, opsets: Mapping[str, int], adapters: Adapters) -> None:
+def _upgrade_node(node: ir.Node, adapters: Adapters) -> None:
     for subgraph in _subgraphs(node):
-        _upgrade_graph(subgraph, opsets, adapters)
-    opset = node.version or opsets.get(node.domain)
-    node.version = None
-    if opset is None or not history(node.op_type, node.domain):
+        _upgrade_graph(subgraph, adapters)
+    step = _first_step(node, adapters)
+    if step is None:
+        node.version = CANONICAL_OPSETS.get(node.domain)
         return
-    schema = schema_at(node.op_type, node.domain, opset)
+    old, new, adapter = step
+    for made in _replace(node, old, new, adapter):
+        _upgrade_node(made, adapters)
+
+
+def _first_step(node: ir.Node, adapters: Adapters) -> tuple[OpSchema, int, Adapter] | None:
+    """The next real change on a node's way up: the schema it follows there, the version after it, the adapter."""
+    versions = history(node.op_type, node.domain)
+    if node.version is None or not versions:
+        return None
+    schema = schema_at(node.op_type, node.domain, node.version)
     if schema is None:
         raise InvalidModel(
-            f"{op_id(node)} does not exist in opset {opset}",
+            f"{op_id(node)} does not exist in opset {node.version}",
             where=place(node),
-            remedy=f"it came with opset {history(node.op_type, node.domain)[0].since_version}; "
-            "raise the model's opset_import",
+            remedy=f"it came with opset {versions[0].since_version}; raise the model's opset_import",
         )
-    versions = [s.since_version for s in history(node.op_type, node.domain)]
-    for version in versions[versions.index(schema.since_version) :]:
-        step = adapters.get((node.domain, node.op_type, version))
-        if step is None:
-            continue
-        new, adapter = step
-        for made in _replace(node, version, new, adapter):
-            _upgrade_node(made, opsets, adapters)
-        return
+    for old in versions:
+        step = adapters.get((node.domain, node.op_type, old.since_version))
+        if old.since_version >= schema.since_version and step is not None:
+            return old, *step
+    return None
 
 
 def _subgraphs(node: ir.Node) -> Iterable[ir.Graph]:
@@ -146,17 +223,17 @@ def _subgraphs(node: ir.Node) -> Iterable[ir.Graph]:
             yield from attribute.as_graphs()
 
 
-def _replace(node: ir.Node, old: int, new: int, adapter: Adapter) -> list[ir.Node]:
-    schema = schema_at(node.op_type, node.domain, old)
-    assert schema is not None
-    bound = bind_by_schema(node, schema)
+def _replace(node: ir.Node, old: OpSchema, new: int, adapter: Adapter) -> list[ir.Node]:
+    bound = bind_by_schema(node, old)
     builder = AdapterBuilder(node, new)
     made = bound.call(adapter, builder, lambda value: value)
     results = list(made) if isinstance(made, (tuple, list)) else [made]
-    inherit(builder.nodes, node, by=f"upgrade:{node.op_type}-{old}-{new}")
+    inherit(builder.nodes, node, by=f"upgrade:{node.op_type}-{old.since_version}-{new}")
     replaced = list(node.outputs)
+    base = next((value.name for value in replaced if value.name), op_id(node))
     for value, result in zip(replaced, results, strict=False):
         _take_over(value, result)
+    _name_others(builder.nodes, results, f"{base}.{new}")
     graph = node.graph
     assert graph is not None
     graph.insert_before(node, builder.nodes)
@@ -169,7 +246,13 @@ def _replace(node: ir.Node, old: int, new: int, adapter: Adapter) -> list[ir.Nod
 def _take_over(old: ir.Value, new: ir.Value) -> None:
     """The new value stands under the old one's name, type and shape."""
     name, old.name = old.name, None
-    if new.producer() is not None:
-        new.name = name
+    new.name = name
     new.type = new.type or old.type
     new.shape = new.shape or old.shape
+
+
+def _name_others(nodes: Iterable[ir.Node], results: Sequence[ir.Value], base: str) -> None:
+    """Names for inner values that no other graph of the model uses: names are seen from subgraphs."""
+    inner = [value for node in nodes for value in node.outputs if value not in results]
+    for index, value in enumerate(inner):
+        value.name = f"{base}.{index}"

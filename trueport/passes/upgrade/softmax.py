@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from onnx_ir import Value
+
 from trueport.passes.upgrade.adapt import AdapterBuilder, upgrades
 
 __all__: list[str] = []
@@ -13,8 +17,9 @@ __all__: list[str] = []
 @upgrades("LogSoftmax", 1, 11)
 @upgrades("Hardmax", 11, 13)
 @upgrades("Hardmax", 1, 11)
-def folded_to_axis(op: AdapterBuilder, input, *, axis):  # type: ignore[no-untyped-def]
+def folded_to_axis(op: AdapterBuilder, input: Value, *, axis: int) -> Any:
     """Before 13 all dims from ``axis`` on are one; since 13 ``axis`` is one dim."""
-    folded = op.Flatten(input, axis=axis)
-    made = getattr(op, op.node.op_type)(folded, axis=-1)
-    return op.Reshape(made, op.Shape(input))
+    if input.shape is not None and axis in (-1, len(input.shape) - 1):
+        return op.at(13).again(input, axis=-1)
+    folded = op.at(11).Flatten(input, axis=axis)
+    return op.reshape_as(op.at(13).again(folded, axis=-1), input)

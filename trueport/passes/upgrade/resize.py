@@ -1,0 +1,102 @@
+"""Upsample became Resize in 10; Resize states its coordinates since 11, and lost one transformation in 13."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx_ir import Value
+
+from trueport.errors import ConversionError
+from trueport.ir.places import place
+from trueport.passes.upgrade.adapt import AdapterBuilder, upgrades
+
+__all__: list[str] = []
+
+
+@upgrades("Upsample", 1, 7)
+def upsample_1_to_7(op: AdapterBuilder, X: Value, *, mode: str, height_scale: float, width_scale: float) -> Any:
+    """Before 7 only images were scaled."""
+    scales = [1.0, 1.0, height_scale, width_scale]
+    return op.again(X, mode="linear" if mode == "bilinear" else mode, scales=scales)
+
+
+@upgrades("Upsample", 7, 9)
+def upsample_7_to_9(op: AdapterBuilder, X: Value, *, mode: str, scales: list[float]) -> Any:
+    """The scales became an input."""
+    return op.again(X, op.const(scales, np.float32), mode=mode)
+
+
+@upgrades("Upsample", 9, 10)
+def upsample_9_to_10(op: AdapterBuilder, X: Value, scales: Value, *, mode: str) -> Any:
+    """Resize is Upsample that also scales down."""
+    return op.Resize(X, scales, mode="linear" if mode == "bilinear" else mode)
+
+
+@upgrades("Resize", 10, 11)
+def resize_10_to_11(op: AdapterBuilder, X: Value, scales: Value, *, mode: str) -> Any:
+    """Before 11 an output pixel i stood at i / scale; the nearest was below it, or above when scaling down."""
+    new = op.at(13)
+
+    def resized(value: Value, by: Value, nearest_mode: str | None) -> Any:
+        asymmetric = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": nearest_mode}
+        return new.Resize(value, None, by, mode="linear" if mode == "bilinear" else mode, **asymmetric)
+
+    if mode != "nearest":
+        return resized(X, scales, None)
+    known = op.known(scales)
+    if known is not None and np.all(known >= 1):
+        return resized(X, scales, "floor")
+    if known is not None and np.all(known <= 1):
+        return resized(X, scales, "ceil")
+    one = op.const(np.float32(1))
+    return resized(resized(X, new.Max(scales, one), "floor"), new.Min(scales, one), "ceil")
+
+
+_NEAREST_BY_HALF_PIXEL = {"floor": "round_prefer_ceil", "round_prefer_floor": "ceil"}
+"""Rounding of x + 0.5, as a rounding of x."""
+
+
+@upgrades("Resize", 11, 13)
+def resize_11_to_13(
+    op: AdapterBuilder,
+    X: Value,
+    roi: Value,
+    scales: Value | None,
+    sizes: Value | None,
+    *,
+    coordinate_transformation_mode: str,
+    nearest_mode: str,
+    **attributes: Any,
+) -> Any:
+    """Inputs that do not apply were empty tensors; ``tf_half_pixel_for_nn`` is half_pixel moved by a half."""
+    if coordinate_transformation_mode == "tf_half_pixel_for_nn":
+        if attributes["mode"] != "nearest" or nearest_mode not in _NEAREST_BY_HALF_PIXEL:
+            raise ConversionError(
+                f"tf_half_pixel_for_nn with mode {attributes['mode']!r} and nearest_mode {nearest_mode!r} "
+                "has no form after opset 12",
+                where=place(op.node),
+                remedy="use nearest_mode 'floor', which is TensorFlow's own",
+            )
+        coordinate_transformation_mode, nearest_mode = "half_pixel", _NEAREST_BY_HALF_PIXEL[nearest_mode]
+    return op.again(
+        X,
+        roi if coordinate_transformation_mode == "tf_crop_and_resize" else None,
+        scales if sizes is None else None,
+        sizes,
+        coordinate_transformation_mode=coordinate_transformation_mode,
+        nearest_mode=nearest_mode,
+        **attributes,
+    )
+
+
+@upgrades("RoiAlign", 10, 16)
+def roi_align_10_to_16(op: AdapterBuilder, *inputs: Value, **attributes: Any) -> Any:
+    """Before 16 the regions were not moved by half a pixel."""
+    return op.again(*inputs, coordinate_transformation_mode="output_half_pixel", **attributes)
+
+
+@upgrades("GridSample", 16, 20)
+def grid_sample_16_to_20(op: AdapterBuilder, *inputs: Value, mode: str, **attributes: Any) -> Any:
+    """The modes' names lost their prefix when other ranks were allowed."""
+    return op.again(*inputs, mode=mode.removeprefix("bi"), **attributes)
