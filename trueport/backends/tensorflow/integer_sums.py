@@ -25,14 +25,23 @@ _INT32_EXACT = 2**31
 
 
 def integer_matmul(
-    t: Translation, a: Tensor, b: Tensor, a_zero_point: Tensor | None, b_zero_point: Tensor | None, weight: int
+    t: Translation,
+    a: Tensor,
+    b: Tensor,
+    a_zero_point: Tensor | None,
+    b_zero_point: Tensor | None,
+    *,
+    weight: int,
+    transposed: bool = False,
 ) -> Tensor:
-    """``(a - a_zero_point) @ (b - b_zero_point)`` in int32; ``b`` is the node's input ``weight``."""
+    """``(a - a_zero_point) @ (b - b_zero_point)`` in int32; ``b`` is the node's input ``weight``, maybe transposed."""
     depth = a.shape[-1] if a.shape.rank else None
-    heaviest = _heaviest(t, weight, b, b_zero_point, depth, (-2,) if b.shape.rank != 1 else (0,))
+    summed = 0 if b.shape.rank == 1 else -1 if transposed else -2
+    heaviest = _heaviest(t, weight, b, b_zero_point, depth, (summed,))
     row_zero = per_row(a_zero_point)
+    columns = t.weight(weight, [1, 0]) if transposed else b
     return exact_sum(
-        lambda dtype: matmul(centred(a, row_zero, dtype), centred(b, b_zero_point, dtype)),
+        lambda dtype: matmul(centred(a, row_zero, dtype), centred(columns, b_zero_point, dtype)),
         None if heaviest is None else heaviest * _magnitude(a, a_zero_point),
     )
 

@@ -13,8 +13,10 @@ from trueport.backends.tensorflow.context import Tensor
 __all__ = [
     "along_axis",
     "centred",
+    "clamp",
     "combined_scale",
     "dequantize",
+    "dynamic_parameters",
     "limits",
     "quantize",
     "requantize",
@@ -23,9 +25,10 @@ __all__ = [
 
 
 def limits(dtype: Any) -> tuple[int, int]:
-    """The least and the greatest integer of a type, by its name: TensorFlow gives none for 2 and 4 bits."""
-    bits = int(dtype.name.lstrip("uint"))
-    return (0, 2**bits - 1) if dtype.name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    """The least and the greatest of an integer type, of TensorFlow's or of ONNX's, by its name."""
+    kind, bits = dtype.name.lower().split("int")
+    size = 2 ** int(bits)
+    return (0, size - 1) if kind == "u" else (-size // 2, size // 2 - 1)
 
 
 def along_axis(parameter: Tensor, x: Tensor, axis: int, block_size: int = 0) -> Tensor:
@@ -76,10 +79,22 @@ def requantize(real: Tensor, zero_point: Tensor | None, dtype: Any) -> Tensor:
 
 def saturate(whole: Tensor, dtype: Any) -> Tensor:
     """Whole numbers held as floats in an integer type, held to its range."""
+    return tf.cast(clamp(whole, dtype), dtype)
+
+
+def clamp(whole: Tensor, dtype: Any) -> Tensor:
+    """Floats held to the range of an integer type."""
     least, greatest = limits(dtype)
     # Not tf.maximum: a comparison with NaN is false, and so it becomes the least.
     above = tf.where(whole >= float(least), whole, float(least))
-    return tf.cast(tf.minimum(above, float(greatest)), dtype)
+    return tf.minimum(above, float(greatest))
+
+
+def dynamic_parameters(x: Tensor) -> tuple[Tensor, Tensor]:
+    """The scale and the uint8 zero point with which the range of ``x``, zero included, fills 256 steps."""
+    least, greatest = tf.minimum(tf.reduce_min(x), 0.0), tf.maximum(tf.reduce_max(x), 0.0)
+    scale = tf.where(least == greatest, 1.0, (greatest - least) / opaque(tf.constant(255.0)))
+    return scale, saturate(tf.round(-least / scale), tf.uint8)
 
 
 def combined_scale(x_scale: Tensor, w_scale: Tensor, y_scale: Tensor) -> Tensor:
