@@ -2,8 +2,8 @@
 
 Moving data: most TensorFlow kernels are registered for the common types only. ``moving`` runs one on a carrier:
 
-    moving(data, lambda x: tf.transpose(x, perm))                 # the 4-bit integers and float8 ride on wider types
-    moving(input, lambda x: tf.tile(x, n), lacking=("uint16",))   # a type that this one kernel lacks rides on its bits
+    moving(lambda x: tf.transpose(x, perm), data)                 # the 4-bit integers and float8 ride on wider types
+    moving(lambda x: tf.tile(x, n), input, lacking=("uint16",))   # a type that this one kernel lacks rides on its bits
 
 A carrier holds every value of the type, so nothing is rounded. Types that TensorFlow has no kernels for at all are
 plain integers here already (see ``trueport.ir.ports.CONTAINERS``).
@@ -26,14 +26,14 @@ _CARRIERS = {"int4": "int8", "uint4": "uint8", "float8_e4m3fn": "float16", "floa
 _BITS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
-def moving(tensor: Tensor, move: Callable[[Tensor], Tensor], lacking: Collection[str] = ()) -> Tensor:
-    """``move(tensor)`` for an operation that only moves elements, on a carrier where its kernel lacks the type."""
-    dtype = tensor.dtype
+def moving(move: Callable[..., Tensor], *tensors: Tensor, lacking: Collection[str] = ()) -> Tensor:
+    """``move(*tensors)`` for an operation that only moves elements; on a carrier where its kernel lacks their type."""
+    dtype = tensors[0].dtype
     if dtype.name in _CARRIERS:
-        return tf.cast(move(tf.cast(tensor, _CARRIERS[dtype.name])), dtype)
+        return tf.cast(move(*(tf.cast(tensor, _CARRIERS[dtype.name]) for tensor in tensors)), dtype)
     if dtype.name in lacking:
-        return tf.bitcast(move(tf.bitcast(tensor, _BITS[dtype.size])), dtype)
-    return move(tensor)
+        return tf.bitcast(move(*(tf.bitcast(tensor, _BITS[dtype.size]) for tensor in tensors)), dtype)
+    return move(*tensors)
 
 
 def rank_of(tensor: Tensor) -> int | Tensor:

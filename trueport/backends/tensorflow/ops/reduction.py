@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
@@ -12,10 +12,25 @@ from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
-Reduction = Callable[..., Tensor]
+Axes = list[int] | Tensor | None
+Reduction = Callable[[Tensor, Axes, bool], Tensor]
 
 
-def _axes(t: Translation, data: Tensor, axes: Tensor | None, noop: int) -> list[int] | Tensor | None:
+@maps("ReduceSum", audited=13, error=accumulation(), static=("axes",))
+@maps("ReduceMean", audited=18, error=accumulation(), static=("axes",))
+@maps("ReduceProd", audited=18, error=accumulation(), static=("axes",))
+@maps("ReduceMax", audited=20, error=ulps(0), static=("axes",))
+@maps("ReduceMin", audited=20, error=ulps(0), static=("axes",))
+@maps("ReduceL1", audited=18, error=accumulation(), static=("axes",))
+@maps("ReduceL2", audited=18, error=accumulation(), static=("axes",))
+@maps("ReduceSumSquare", audited=18, error=accumulation(), static=("axes",))
+@maps("ReduceLogSum", audited=28, error=accumulation(), static=("axes",))
+@maps("ReduceLogSumExp", audited=28, error=accumulation(), static=("axes",))
+def reduce(t: Translation, data: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int) -> Tensor:
+    return _REDUCTIONS[t.node.op_type](data, _axes(t, data, axes, noop_with_empty_axes), bool(keepdims))
+
+
+def _axes(t: Translation, data: Tensor, axes: Tensor | None, noop: int) -> Axes:
     """What TensorFlow takes as axes: None reduces all, an empty list nothing."""
     if axes is None:
         return [] if noop else None
@@ -27,55 +42,57 @@ def _axes(t: Translation, data: Tensor, axes: Tensor | None, noop: int) -> list[
     return tf.cond(tf.size(axes) > 0, lambda: axes, lambda: tf.range(tf.cast(rank_of(data), axes.dtype)))
 
 
-def _reduce(
-    t: Translation, reduction: Reduction, data: Tensor, axes: Tensor | None, keepdims: int, noop: int
-) -> Tensor:
-    return reduction(data, _axes(t, data, axes, noop), keepdims=bool(keepdims))
+def _in(wide: str, narrow: tuple[str, ...], reduction: Reduction) -> Reduction:
+    """The reduction, made in the wide type for data of the narrow ones."""
+
+    def reduce_wider(data: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+        if data.dtype.name not in narrow:
+            return reduction(data, axes, keepdims)
+        return tf.cast(reduction(tf.cast(data, wide), axes, keepdims), data.dtype)
+
+    return reduce_wider
 
 
-def _wider(reduction: Reduction) -> Reduction:
-    """The reduction, of 16-bit floats in float32."""
-
-    def reduce(data: Tensor, axes: list[int] | Tensor | None, keepdims: bool) -> Tensor:
-        if data.dtype not in (tf.float16, tf.bfloat16):
-            return reduction(data, axes, keepdims=keepdims)
-        return tf.cast(reduction(tf.cast(data, tf.float32), axes, keepdims=keepdims), data.dtype)
-
-    return reduce
+def _halves(reduction: Reduction) -> Reduction:
+    return _in("float32", ("float16", "bfloat16"), reduction)
 
 
-@maps("ReduceSum", audited=13, error=accumulation(), static=("axes",))
-def reduce_sum(
-    t: Translation, data: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int
-) -> Tensor:
-    return _reduce(t, _wider(tf.reduce_sum), data, axes, keepdims, noop_with_empty_axes)
+def _floats(reduction: Reduction) -> Reduction:
+    """For logarithms of sums near one, where an error of the sum is many units of the result."""
+    return _in("float64", ("float16", "bfloat16", "float32"), reduction)
 
 
-@maps("ReduceMean", audited=18, error=accumulation(), static=("axes",))
-def reduce_mean(
-    t: Translation, data: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int
-) -> Tensor:
-    return _reduce(t, _wider(tf.reduce_mean), data, axes, keepdims, noop_with_empty_axes)
+def _max(data: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    return (tf.reduce_any if data.dtype == tf.bool else tf.reduce_max)(data, axes, keepdims)
 
 
-@maps("ReduceProd", audited=18, error=accumulation(), static=("axes",))
-def reduce_prod(
-    t: Translation, data: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int
-) -> Tensor:
-    return _reduce(t, _wider(tf.reduce_prod), data, axes, keepdims, noop_with_empty_axes)
+def _min(data: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    return (tf.reduce_all if data.dtype == tf.bool else tf.reduce_min)(data, axes, keepdims)
 
 
-@maps("ReduceMax", audited=20, error=ulps(0), static=("axes",))
-def reduce_max(
-    t: Translation, data: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int
-) -> Tensor:
-    reduction = tf.reduce_any if data.dtype == tf.bool else tf.reduce_max
-    return _reduce(t, reduction, data, axes, keepdims, noop_with_empty_axes)
+def _l1(data: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    return tf.reduce_sum(data if data.dtype.is_unsigned else tf.abs(data), axes, keepdims)
 
 
-@maps("ReduceMin", audited=20, error=ulps(0), static=("axes",))
-def reduce_min(
-    t: Translation, data: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int
-) -> Tensor:
-    reduction = tf.reduce_all if data.dtype == tf.bool else tf.reduce_min
-    return _reduce(t, reduction, data, axes, keepdims, noop_with_empty_axes)
+def _l2(data: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    if data.dtype.is_floating:
+        return tf.math.reduce_euclidean_norm(data, axes, keepdims)
+    return tf.cast(tf.sqrt(tf.cast(_sum_square(data, axes, keepdims), tf.float32)), data.dtype)
+
+
+def _sum_square(data: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    return tf.reduce_sum(data * data, axes, keepdims)
+
+
+_REDUCTIONS: Mapping[str, Reduction] = {
+    "ReduceSum": _halves(lambda x, axes, keep: tf.reduce_sum(x, axes, keep)),
+    "ReduceMean": _halves(lambda x, axes, keep: tf.reduce_mean(x, axes, keep)),
+    "ReduceProd": _halves(lambda x, axes, keep: tf.reduce_prod(x, axes, keep)),
+    "ReduceMax": _max,
+    "ReduceMin": _min,
+    "ReduceL1": _halves(_l1),
+    "ReduceL2": _halves(_l2),
+    "ReduceSumSquare": _halves(_sum_square),
+    "ReduceLogSum": _floats(lambda x, axes, keep: tf.math.log(tf.reduce_sum(x, axes, keep))),
+    "ReduceLogSumExp": _floats(lambda x, axes, keep: tf.reduce_logsumexp(x, axes, keep)),
+}

@@ -100,7 +100,7 @@ def _unsqueezed_at(data: Tensor, axes: Tensor) -> Tensor:
 def transpose(t: Translation, data: Tensor, *, perm: list[int] | None) -> Tensor:
     if perm is not None and perm == sorted(perm):
         return tf.identity(data)
-    return moving(data, lambda x: tf.transpose(x, perm))
+    return moving(lambda x: tf.transpose(x, perm), data)
 
 
 @maps("Concat", fidelity=BITWISE, audited=13)
@@ -123,7 +123,7 @@ def split(t: Translation, input: Tensor, split: Tensor | None, *, axis: int, num
 
 @maps("Tile", fidelity=BITWISE, audited=13, static=("repeats",))
 def tile(t: Translation, input: Tensor, repeats: Tensor) -> Tensor:
-    return moving(input, lambda x: tf.tile(x, repeats), lacking=("uint16",))
+    return moving(lambda x: tf.tile(x, repeats), input, lacking=("uint16",))
 
 
 @maps("Expand", fidelity=BITWISE, audited=13, static=("shape",))

@@ -1,0 +1,86 @@
+"""Elements and slices written into a copy of a tensor."""
+
+from __future__ import annotations
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.indices import element_positions, from_front
+from trueport.backends.tensorflow.shapes import dim, moving, shape_of
+from trueport.fidelity import BITWISE, accumulation
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("ScatterElements", audited=18, error=accumulation())
+def scatter_elements(
+    t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str
+) -> Tensor:
+    if data.shape.rank is None:
+        raise t.fail("the rank of its data is not known")
+    positions = tf.reshape(element_positions(data, indices, axis), [-1, 1])
+    flat = _scattered(tf.reshape(data, [-1]), positions, tf.reshape(updates, [-1]), reduction)
+    return _shaped_like(flat, data)
+
+
+@maps("ScatterND", audited=18, error=accumulation())
+def scatter_nd(t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, reduction: str) -> Tensor:
+    depth = dim(indices, -1)
+    indices = from_front(indices, shape_of(data)[:depth])
+    return _scattered(data, indices, updates, reduction)
+
+
+@maps("TensorScatter", fidelity=BITWISE, audited=24)
+def tensor_scatter(
+    t: Translation, past_cache: Tensor, update: Tensor, write_indices: Tensor | None, *, axis: int, mode: str
+) -> Tensor:
+    rank = past_cache.shape.rank
+    if rank is None:
+        raise t.fail("the rank of its cache is not known")
+    axis %= rank
+    steps = tf.reshape(tf.range(dim(update, axis), dtype=tf.int64), [-1] + [1] * (rank - axis - 1))
+    if write_indices is not None:
+        steps += tf.reshape(write_indices, [-1] + [1] * (rank - 1))
+    if mode == "circular":
+        steps = tf.math.floormod(steps, tf.cast(dim(past_cache, axis), tf.int64))
+    indices = tf.broadcast_to(steps, shape_of(update))
+    positions = tf.reshape(element_positions(past_cache, indices, axis), [-1, 1])
+    flat = moving(
+        lambda data, updates: tf.tensor_scatter_nd_update(data, positions, updates),
+        tf.reshape(past_cache, [-1]),
+        tf.reshape(update, [-1]),
+    )
+    return _shaped_like(flat, past_cache)
+
+
+def _shaped_like(flat: Tensor, data: Tensor) -> Tensor:
+    return tf.ensure_shape(tf.reshape(flat, shape_of(data)), data.shape)
+
+
+def _scattered(data: Tensor, indices: Tensor, updates: Tensor, reduction: str) -> Tensor:
+    if data.dtype == tf.bool and reduction != "none":
+        # As 0 and 1, a sum is a maximum and a product a minimum.
+        counted = {"add": "max", "mul": "min"}.get(reduction, reduction)
+        numbers = _scattered(tf.cast(data, tf.uint8), indices, tf.cast(updates, tf.uint8), counted)
+        return tf.cast(numbers, tf.bool)
+    return _WRITERS[reduction](data, indices, updates)
+
+
+def _multiplied(data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """TensorFlow scatters no products: those of each slice are made first, then multiplied in."""
+    depth = dim(indices, -1)
+    sizes = shape_of(data)
+    strides = tf.math.cumprod(sizes[:depth], exclusive=True, reverse=True)
+    rows = tf.reshape(tf.reduce_sum(indices * strides, -1), [-1])
+    slices = tf.reshape(updates, tf.concat([tf.shape(rows, out_type=tf.int64), sizes[depth:]], 0))
+    factors = tf.math.unsorted_segment_prod(slices, rows, tf.reduce_prod(sizes[:depth]))
+    return data * tf.reshape(factors, sizes)
+
+
+_WRITERS = {
+    "none": lambda data, indices, updates: tf.tensor_scatter_nd_update(data, indices, updates),
+    "add": lambda data, indices, updates: tf.tensor_scatter_nd_add(data, indices, updates),
+    "max": lambda data, indices, updates: tf.tensor_scatter_nd_max(data, indices, updates),
+    "min": lambda data, indices, updates: tf.tensor_scatter_nd_min(data, indices, updates),
+    "mul": _multiplied,
+}
