@@ -29,7 +29,8 @@ def skeleton(model: ir.Model) -> onnx.ModelProto:
     try:
         return ir.to_proto(model)
     finally:
-        del graph.inputs[declared:]
+        while len(graph.inputs) > declared:
+            graph.inputs.pop()
         for value, tensor in large:
             value.const_value = tensor
             graph.register_initializer(value)
