@@ -16,6 +16,7 @@ __all__ = [
     "at_least",
     "channels_to_end",
     "channels_to_front",
+    "fit_spatial",
     "known",
     "pad_spatial",
     "per_channel",
@@ -178,3 +179,14 @@ def pad_spatial(x: Tensor, pads: Pads, value: Any = 0) -> Tensor:
 def _paddings(pads: Pads) -> Any:
     rows = [(0, 0), *pads, (0, 0)]
     return rows if known(*(size for row in rows for size in row)) else tf.stack([tf.stack(row) for row in rows])
+
+
+def fit_spatial(x: Tensor, edges: Pads) -> Tensor:
+    """Channel-last data with zeros added at the edges, or elements cut off where an edge is negative."""
+    if known(*(size for pair in edges for size in pair)):
+        return pad_spatial(x, edges)
+    cuts = tuple(tuple(at_least(-size, 0) for size in pair) for pair in edges)
+    sizes = sizes_of(x, range(1, len(edges) + 1))
+    kept = [slice(begin, size - end) for (begin, end), size in zip(cuts, sizes, strict=True)]
+    more = tuple((at_least(begin, 0), at_least(end, 0)) for begin, end in edges)
+    return pad_spatial(x[(slice(None), *kept)], more)

@@ -34,8 +34,7 @@ def gemm(
         y = _scaled(tf.matmul(a, b, transpose_a=bool(transA), transpose_b=bool(transB)), alpha)
         if c is None or beta == 0:
             return y
-        c = _scaled(c, beta)
-        return tf.nn.bias_add(y, c) if c.shape.rank == 1 and c.shape[0] == y.shape[-1] is not None else y + c
+        return _plus_bias(y, _scaled(c, beta))
 
     return _multiplied(apply, A, B, *(() if C is None else (C,)))
 
@@ -71,6 +70,12 @@ def _rows_times_matrix(a: Tensor, b: Tensor) -> Tensor:
         return tf.reshape(rows, [-1 if size is None else size for size in shape])
     made = tf.reshape(rows, tf.concat([tf.shape(a)[:-1], tf.shape(b)[-1:]], 0))
     return tf.ensure_shape(made, shape)
+
+
+def _plus_bias(y: Tensor, c: Tensor) -> Tensor:
+    """A row of biases is added as such: TensorFlow fuses it, and fails when it has fused one of two dims."""
+    row = tf.squeeze(c, 0) if c.shape.rank == 2 and c.shape[0] == 1 else c
+    return tf.nn.bias_add(y, row) if row.shape.rank == 1 and row.shape[0] == y.shape[-1] is not None else y + c
 
 
 def _scaled(x: Tensor, factor: float) -> Tensor:

@@ -1,0 +1,82 @@
+"""Transposed convolutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.numeric import widened
+from trueport.backends.tensorflow.spatial import (
+    Pads,
+    Size,
+    Window,
+    at_least,
+    channels_to_end,
+    channels_to_front,
+    sizes_of,
+    window_of,
+    with_rank,
+)
+from trueport.backends.tensorflow.transposed import transpose_convolve
+from trueport.fidelity import accumulation
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("ConvTranspose", audited=22, error=accumulation(), channels_last=True)
+def conv_transpose(
+    t: Translation,
+    X: Tensor,
+    W: Tensor,
+    B: Tensor | None,
+    *,
+    auto_pad: str,
+    dilations: Sequence[int] | None,
+    group: int,
+    kernel_shape: Sequence[int] | None,
+    output_padding: Sequence[int] | None,
+    output_shape: Sequence[int] | None,
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+) -> Tensor:
+    rank = W.shape.rank or X.shape.rank
+    if rank is None:
+        raise t.fail("neither the data's nor the kernel's rank is known", "run shape inference on the model")
+    kernel = t.weight(1, [*range(2, rank), 1, 0])
+    x = channels_to_end(t, with_rank(X, rank))
+    sizes = sizes_of(x, range(1, rank - 1))
+    extra = output_padding or [0] * len(sizes)
+    window = window_of(
+        sizes,
+        kernel_shape or sizes_of(kernel, range(rank - 2)),
+        strides=strides,
+        dilations=dilations,
+        pads=pads if auto_pad == "NOTSET" else None,
+    )
+    if output_shape or auto_pad.startswith("SAME"):
+        # An output_shape with the dims of batch and channels was written by old exporters.
+        wanted = output_shape[-len(sizes) :] if output_shape else None
+        window = replace(window, pads=_pads_for(window, sizes, extra, wanted, auto_pad), same=False)
+
+    def apply(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
+        y = transpose_convolve(x, w, window, extra, group)
+        return y if b is None else tf.nn.bias_add(y, b)
+
+    return channels_to_front(t, widened(apply, x, kernel, *(() if B is None else (B,))))
+
+
+def _pads_for(
+    window: Window, sizes: Sequence[Size], extra: Sequence[int], wanted: Sequence[int] | None, auto_pad: str
+) -> Pads:
+    """The pads that lead to the wanted sizes: the input's times the strides if there are none."""
+    found = []
+    for axis, size in enumerate(sizes):
+        stride, reach = window.strides[axis], window.extents[axis] + extra[axis]
+        total = reach - stride if wanted is None else (size - 1) * stride + reach - wanted[axis]
+        positive = at_least(total, 0)
+        begin = positive // 2 if auto_pad == "SAME_UPPER" else positive - positive // 2
+        found.append((begin, total - begin))
+    return tuple(found)
