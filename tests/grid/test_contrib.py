@@ -1,0 +1,171 @@
+"""ONNX Runtime's own operators, against ONNX Runtime: integers equal, floats within the declared bound."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.grid.contrib import check_contrib
+
+EIGHT_BITS = [np.uint8, np.int8]
+
+
+def scalar(value: float, dtype: Any = np.float32) -> np.ndarray:
+    return np.array(value, dtype)
+
+
+def every(dtype: Any) -> np.ndarray:
+    info = np.iinfo(dtype)
+    return np.arange(info.min, info.max + 1).astype(dtype)
+
+
+def parameters(seed: int, dtype: Any) -> list[np.ndarray]:
+    """A scale and a zero point."""
+    rng = np.random.default_rng(seed)
+    info = np.iinfo(dtype)
+    return [scalar(rng.uniform(0.002, 0.1)), scalar(rng.integers(info.min, info.max + 1), dtype)]
+
+
+def integers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:
+    info = np.iinfo(dtype)
+    return np.random.default_rng(seed).integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def floats(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("dtype", EIGHT_BITS)
+@pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
+@pytest.mark.parametrize("seed", [1, 4])
+def test_binary_for_every_pair(op: str, dtype: Any, seed: int) -> None:
+    a, b = (x.ravel() for x in np.meshgrid(every(dtype), every(dtype)))
+    qa, qb, qc = (parameters(3 * seed + i, dtype) for i in range(3))
+    sets = [[x, *qa, y, *qb, *qc] for x, y in ((a, b), (a[:0], b[:0]))]
+    check_contrib(op, *sets)
+    check_contrib(op, sets[0], constants=[1, 2, 4, 5, 6, 7])
+
+
+@pytest.mark.parametrize("op", ["QLinearAdd", "QLinearMul"])
+def test_binary_broadcasts_and_halves(op: str) -> None:
+    a, b = integers((2, 3, 4), np.uint8), integers((4,), np.uint8, 1)
+    half, one, zero = scalar(0.5), scalar(1), scalar(3, np.uint8)
+    check_contrib(op, [a, half, zero, b.reshape(1, 1, 4), half, zero, one, zero])
+    check_contrib(op, [a, half, None, b.reshape(1, 1, 4), half, None, one, zero])
+
+
+@pytest.mark.parametrize("dtype", EIGHT_BITS)
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("constants", [[], [1, 2, 3, 4]], ids=["fed", "constant"])
+@pytest.mark.parametrize("op", ["QLinearSigmoid", "QLinearLeakyRelu"])
+def test_unary_for_every_value(op: str, dtype: Any, seed: int, constants: list[int]) -> None:
+    inputs = [every(dtype), *parameters(seed, dtype), *parameters(seed + 9, dtype)]
+    check_contrib(op, inputs, constants=constants, alpha=0.2 if op == "QLinearLeakyRelu" else None)
+
+
+@pytest.mark.parametrize("dtype", EIGHT_BITS)
+@pytest.mark.parametrize(("opset", "axis"), [(13, -1), (13, 1), (12, 1)])
+def test_softmax(dtype: Any, opset: int, axis: int) -> None:
+    x = integers((3, 7, 20), dtype)
+    info = np.iinfo(dtype)
+    out = [scalar(1 / 256), scalar(info.min, dtype)]
+    check_contrib("QLinearSoftmax", [x, *parameters(1, dtype), *out], opset=opset, axis=axis)
+
+
+@pytest.mark.parametrize("dtype", EIGHT_BITS)
+def test_concat_and_where(dtype: Any) -> None:
+    (qa, qb, qc), x = ([parameters(i, dtype) for i in (1, 2, 3)]), every(dtype)
+    check_contrib("QLinearConcat", [*qc, x, *qa, x[::-1].copy(), *qb], axis=0)
+    condition = np.random.default_rng(0).integers(0, 2, 256).astype(bool)
+    check_contrib("QLinearWhere", [condition, x, *qa, x[::-1].copy(), *qb, *qc])
+
+
+@pytest.mark.parametrize("dtype", EIGHT_BITS)
+@pytest.mark.parametrize("channels_last", [0, 1])
+def test_global_average_pool(dtype: Any, channels_last: int) -> None:
+    q = [*parameters(1, dtype), *parameters(2, dtype)]
+    sets = [[integers(shape, dtype), *q] for shape in ((2, 3, 5, 7), (1, 4, 6, 6))]
+    check_contrib("QLinearGlobalAveragePool", *sets, channels_last=channels_last)
+
+
+@pytest.mark.parametrize("dtype", EIGHT_BITS)
+@pytest.mark.parametrize(
+    "window",
+    [
+        {"kernel_shape": [3, 3]},
+        {"kernel_shape": [2, 2], "strides": [2, 2], "pads": [1, 0, 0, 1]},
+        {"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 1, 1, 1], "count_include_pad": 1},
+        {"kernel_shape": [3, 3], "strides": [2, 2], "ceil_mode": 1},
+        {"kernel_shape": [3, 3], "strides": [2, 2], "auto_pad": "SAME_UPPER", "channels_last": 1},
+    ],
+)
+def test_average_pool(dtype: Any, window: dict[str, Any]) -> None:
+    q = [*parameters(1, dtype), *parameters(2, dtype)]
+    check_contrib("QLinearAveragePool", *([integers(s, dtype), *q] for s in ((2, 8, 7, 6), (1, 9, 5, 4))), **window)
+
+
+def test_average_pool_of_ties() -> None:
+    same = [scalar(0.1), scalar(5, np.uint8)]
+    check_contrib("QLinearAveragePool", [integers((1, 2, 32, 32), np.uint8), *same, *same], kernel_shape=[2, 2])
+
+
+@pytest.mark.parametrize("dtype", EIGHT_BITS)
+def test_nhwc_max_pool(dtype: Any) -> None:
+    check_contrib(
+        "NhwcMaxPool", [integers((2, 7, 6, 3), dtype)], kernel_shape=[3, 2], pads=[1, 0, 1, 1], strides=[2, 1]
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int16])
+def test_quantize_and_dequantize(dtype: Any) -> None:
+    scale, zero = parameters(1, dtype)
+    x = floats(5, 200) * 3
+    check_contrib("QuantizeLinear", [x, scale, zero])
+    check_contrib("DequantizeLinear", [integers((4, 5), dtype), scale, zero])
+    scales, zeros = np.array([0.1, 0.02, 0.5, 3, 1e-3], np.float32), integers((5,), dtype)
+    check_contrib("QuantizeLinear", [x, scales, zeros], axis=0, constants=[1, 2])
+    check_contrib("DequantizeLinear", [integers((4, 5), dtype), scales, zeros], axis=1)
+
+
+@pytest.mark.parametrize(("a", "b"), [(np.uint8, np.uint8), (np.uint8, np.int8), (np.int8, np.int8)])
+@pytest.mark.parametrize("per_column", [False, True])
+def test_products_to_float(a: Any, b: Any, per_column: bool) -> None:
+    x, w = integers((2, 4, 16), a), integers((16, 5), b)
+    scale = np.linspace(0.01, 0.03, 5).astype(np.float32) if per_column else scalar(0.02)
+    zero = integers((5,), b, 3) if per_column else scalar(3, b)
+    inputs = [x, w, scalar(0.1), scale, scalar(7, a), zero, floats(5)]
+    check_contrib("MatMulIntegerToFloat", inputs, [integers((1, 3, 16), a), *inputs[1:]])
+    check_contrib("MatMulIntegerToFloat", [*inputs[:4], None, None, None], constants=[1, 3])
+    if a == np.uint8:
+        check_contrib("DynamicQuantizeMatMul", [floats(2, 4, 16), w, scale, zero, floats(5)], constants=[1, 2, 3])
+        check_contrib("DynamicQuantizeMatMul", [floats(4, 16), w, scale, None, None])
+
+
+def test_16_bit_product() -> None:
+    check_contrib("MatMulInteger16", [integers((3, 40), np.int16), integers((40, 5), np.int16)])
+
+
+@pytest.mark.parametrize(("a", "b"), [(np.uint8, np.uint8), (np.uint8, np.int8), (np.int8, np.int8)])
+@pytest.mark.parametrize("quantized", [False, True])
+@pytest.mark.parametrize("turned", [0, 1])
+def test_qgemm(a: Any, b: Any, quantized: bool, turned: int) -> None:
+    x, w = integers((4, 300), a), integers((300, 6), b)
+    x, w = (x.T.copy(), w.T.copy()) if turned else (x, w)
+    scales, zeros = np.linspace(1e-3, 3e-3, 6).astype(np.float32), integers((6,), b)
+    c = np.arange(-3, 3).astype(np.int32) * 1000
+    y = [scalar(0.07), scalar(3, a)] if quantized else [None, None]
+    inputs = [x, scalar(0.02), scalar(9, a), w, scales, zeros, c, *y]
+    check_contrib("QGemm", inputs, transA=turned, transB=turned, alpha=1.5)
+    check_contrib("QGemm", inputs, transA=turned, transB=turned, constants=[3, 4, 5, 6])
+
+
+@pytest.mark.parametrize("channels_last", [0, 1])
+@pytest.mark.parametrize("constants", [[], [3, 4, 5]], ids=["fed", "constant"])
+def test_qlinear_conv_of_either_layout(channels_last: int, constants: list[int]) -> None:
+    x, w = integers((2, 6, 7, 8), np.uint8), integers((4, 8 if channels_last else 6, 3, 3), np.int8)
+    scales = np.linspace(1e-3, 3e-3, 4).astype(np.float32)
+    inputs = [x, scalar(0.02), scalar(9, np.uint8), w, scales, np.zeros(4, np.int8), scalar(0.3), scalar(99, np.uint8)]
+    bias = np.arange(4).astype(np.int32) * 500
+    check_contrib("QLinearConv", [*inputs, bias], constants=constants, channels_last=channels_last, pads=[1, 1, 1, 1])
