@@ -32,10 +32,17 @@ def with_outputs_like(model: onnx.ModelProto, results: Sequence[np.ndarray]) -> 
     return model
 
 
+def _rename_outputs(graph: onnx.GraphProto, names: Sequence[str]) -> None:
+    """An output without a name is left out."""
+    graph.node[0].output[:] = names
+    del graph.output[:]
+    graph.output.extend(onnx.ValueInfoProto(name=name) for name in names if name)
+
+
 def check_contrib(
     op: str,
     *input_sets: Sequence[np.ndarray | None],
-    outputs: int = 1,
+    outputs: int | Sequence[str] = 1,
     terms: int = 1,
     constants: Sequence[int] = (),
     bound: ErrorBound | None = None,
@@ -43,7 +50,9 @@ def check_contrib(
     **attributes: Any,
 ) -> None:
     """Convert once, run every input set, compare with ONNX Runtime within the declared bound."""
-    model = make_model(op, input_sets, outputs, domain=domain, constants=constants)
+    names = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else outputs
+    model = make_model(op, input_sets, len(names), domain=domain, constants=constants)
+    _rename_outputs(model.graph, names)
     kept = {name: value for name, value in attributes.items() if value is not None}
     model.graph.node[0].attribute.extend(oh.make_attribute(name, value) for name, value in kept.items())
     mapping = registry().find(op, domain)

@@ -169,3 +169,96 @@ def test_qlinear_conv_of_either_layout(channels_last: int, constants: list[int])
     inputs = [x, scalar(0.02), scalar(9, np.uint8), w, scales, np.zeros(4, np.int8), scalar(0.3), scalar(99, np.uint8)]
     bias = np.arange(4).astype(np.int32) * 500
     check_contrib("QLinearConv", [*inputs, bias], constants=constants, channels_last=channels_last, pads=[1, 1, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("activation", "params"),
+    [
+        ("Relu", []),
+        ("Tanh", []),
+        ("Sigmoid", []),
+        ("LeakyRelu", [0.1]),
+        ("Clip", [-0.5, 0.7]),
+        ("HardSigmoid", [0.2, 0.5]),
+    ],
+)
+def test_fused_conv(activation: str, params: list[float]) -> None:
+    inputs = [floats(2, 3, 8, 7), floats(4, 3, 3, 3, seed=1), floats(4, seed=2)]
+    attributes = {"activation": activation, "activation_params": params or None, "pads": [1, 1, 1, 1]}
+    check_contrib("FusedConv", [*inputs, None], constants=[1, 2], terms=27, **attributes)
+    check_contrib("FusedConv", [*inputs, floats(2, 4, 8, 7, seed=3)], terms=27, **attributes)
+
+
+@pytest.mark.parametrize(
+    ("activation", "params"),
+    [
+        ("Relu", {}),
+        ("Tanh", {}),
+        ("Sigmoid", {}),
+        ("LeakyRelu", {"activation_alpha": 0.1}),
+        ("HardSigmoid", {"activation_alpha": 0.3, "activation_beta": 0.4}),
+        ("Elu", {"activation_alpha": 0.5}),
+        ("Softplus", {}),
+        ("Softsign", {}),
+        ("ThresholdedRelu", {"activation_alpha": 0.5}),
+    ],
+)
+def test_fused_gemm(activation: str, params: dict[str, float]) -> None:
+    inputs = [floats(5, 6), floats(4, 6, seed=1), floats(4, seed=2)]
+    check_contrib("FusedGemm", inputs, activation=activation, transB=1, alpha=0.7, terms=6, **params)
+
+
+@pytest.mark.parametrize("op", ["FusedMatMul", "TransposeMatMul"])
+@pytest.mark.parametrize(("a", "b", "turned"), [((2, 5, 3), (2, 5, 4), (1, 0)), ((2, 3, 5), (4, 5), (0, 1))])
+def test_fused_mat_mul(op: str, a: tuple[int, ...], b: tuple[int, ...], turned: tuple[int, int]) -> None:
+    check_contrib(op, [floats(*a), floats(*b, seed=1)], transA=turned[0], transB=turned[1], alpha=0.125, terms=5)
+
+
+def test_fused_mat_mul_of_moved_batches() -> None:
+    a, b = floats(3, 2, 4, 5), floats(5, 2, 4, 6, seed=1)
+    check_contrib("FusedMatMul", [a, b], transBatchA=1, transBatchB=1, terms=5)
+    check_contrib("FusedMatMul", [floats(5), floats(5, 6, seed=1)], transA=1, terms=5)
+
+
+def test_gelus() -> None:
+    x = np.concatenate([np.linspace(-12, 12, 200), [0.0, -0.0, 1e-6, -60, 60]]).astype(np.float32).reshape(5, 41)
+    check_contrib("Gelu", [x])
+    check_contrib("BiasGelu", [x, floats(41)])
+    check_contrib("FastGelu", [x, floats(41)])
+    check_contrib("FastGelu", [x, None])
+    check_contrib("QuickGelu", [x])
+    check_contrib("QuickGelu", [x], alpha=1.0)
+
+
+@pytest.mark.parametrize("biased", [False, True])
+def test_skip_layer_normalization(biased: bool) -> None:
+    x, skip, gamma, beta = floats(2, 3, 8), floats(2, 3, 8, seed=1), floats(8, seed=2), floats(8, seed=3)
+    bias = floats(8, seed=4) if biased else None
+    check_contrib("SkipLayerNormalization", [x, skip, gamma, beta, bias], epsilon=1e-5, terms=8)
+    check_contrib("SkipLayerNormalization", [x, skip[:1], gamma, None, bias], epsilon=1e-5, terms=8)
+    check_contrib("SkipSimplifiedLayerNormalization", [x, skip, gamma, bias], epsilon=1e-5, terms=8)
+
+
+def test_skip_sum_is_an_output() -> None:
+    inputs = [floats(2, 3, 8), floats(2, 3, 8, seed=1), floats(8, seed=2), floats(8, seed=3), floats(8, seed=4)]
+    check_contrib("SkipLayerNormalization", inputs, outputs=["y", "", "", "s"], epsilon=1e-5, terms=8)
+    check_contrib("SkipSimplifiedLayerNormalization", [*inputs[:3], inputs[4]], outputs=["y", "", "", "s"], terms=8)
+
+
+@pytest.mark.parametrize("segments", [False, True])
+def test_embed_layer_normalization(segments: bool) -> None:
+    rng = np.random.default_rng(0)
+    ids, kinds = rng.integers(0, 9, (2, 5)).astype(np.int32), rng.integers(0, 2, (2, 5)).astype(np.int32)
+    word, position, segment = floats(9, 8), floats(6, 8, seed=1), floats(2, 8, seed=2)
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+    some = [kinds, word, position, segment] if segments else [None, word, position, None]
+    check_contrib(
+        "EmbedLayerNormalization", [ids, *some, floats(8), floats(8), mask], outputs=2, constants=[2], terms=8
+    )
+    check_contrib(
+        "EmbedLayerNormalization",
+        [ids, *some, floats(8), floats(8), None],
+        outputs=["y", "m", "s"],
+        constants=[2],
+        terms=8,
+    )
