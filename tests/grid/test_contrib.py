@@ -252,13 +252,78 @@ def test_embed_layer_normalization(segments: bool) -> None:
     word, position, segment = floats(9, 8), floats(6, 8, seed=1), floats(2, 8, seed=2)
     mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
     some = [kinds, word, position, segment] if segments else [None, word, position, None]
-    check_contrib(
-        "EmbedLayerNormalization", [ids, *some, floats(8), floats(8), mask], outputs=2, constants=[2], terms=8
-    )
-    check_contrib(
-        "EmbedLayerNormalization",
-        [ids, *some, floats(8), floats(8), None],
-        outputs=["y", "m", "s"],
-        constants=[2],
-        terms=8,
-    )
+    tables = [2, 3, 4] if segments else [2, 3]
+    rest = {"constants": [*tables, 5, 6], "terms": 8}
+    check_contrib("EmbedLayerNormalization", [ids, *some, floats(8), floats(8), mask], outputs=2, **rest)
+    check_contrib("EmbedLayerNormalization", [ids, *some, floats(8), floats(8), None], outputs=["y", "m", "s"], **rest)
+
+
+MASKS: dict[str, Any] = {
+    "none": None,
+    "lengths": np.array([3, 5], np.int32),
+    "ends and starts": np.array([4, 5, 1, 0], np.int32),
+    "keys": np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 0]], np.int32),
+    "queries and keys": np.tril(np.ones((2, 5, 5), np.int32)),
+}
+
+
+@pytest.mark.parametrize("mask", MASKS)
+@pytest.mark.parametrize("causal", [0, 1])
+def test_attention(mask: str, causal: int) -> None:
+    inputs = [floats(2, 5, 8), floats(8, 24, seed=1), floats(24, seed=2), MASKS[mask]]
+    check_contrib("Attention", inputs, constants=[1, 2], num_heads=2, unidirectional=causal, terms=16)
+
+
+def test_attention_with_past_and_bias() -> None:
+    x, w, b = floats(2, 3, 8), floats(8, 24, seed=1), floats(24, seed=2)
+    mask = np.array([[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]], np.int32)
+    past, bias = floats(2, 2, 2, 2, 4, seed=3), floats(1, 2, 3, 5, seed=4)
+    rest = {"num_heads": 2, "unidirectional": 1, "outputs": 2, "terms": 16, "constants": [1, 2]}
+    check_contrib("Attention", [x, w, b, mask, past], scale=0.3, **rest)
+    check_contrib("Attention", [x, w, b, None, past], mask_filter_value=-5.0, **rest)
+    check_contrib("Attention", [x, w, b, None, None, bias[..., :3]], **rest)
+
+
+def test_attention_with_its_own_width_of_values() -> None:
+    inputs = [floats(2, 5, 8), floats(8, 28, seed=1), floats(28, seed=2), None]
+    check_contrib("Attention", inputs, constants=[1, 2], num_heads=2, qkv_hidden_sizes=[8, 8, 12], terms=16)
+
+
+@pytest.mark.parametrize("mask", ["none", "lengths", "keys"])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_qattention(mask: str, causal: int) -> None:
+    x, w = integers((2, 5, 8), np.uint8), integers((8, 24), np.int8)
+    scales = np.linspace(0.005, 0.02, 24).astype(np.float32)
+    inputs = [x, w, floats(24), scalar(0.02), scales, MASKS[mask], scalar(120, np.uint8), np.zeros(24, np.int8)]
+    check_contrib("QAttention", inputs, constants=[1, 2, 4], num_heads=2, unidirectional=causal, terms=16)
+
+
+@pytest.mark.parametrize("mask", ["none", "lengths", "keys"])
+@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("causal", [0, 1])
+def test_multi_head_attention(mask: str, biased: bool, causal: int) -> None:
+    q, k, v = floats(2, 5, 8), floats(2, 5, 8, seed=1), floats(2, 5, 12, seed=2)
+    bias = floats(28, seed=3) if biased else None
+    check_contrib("MultiHeadAttention", [q, k, v, bias, MASKS[mask]], num_heads=2, unidirectional=causal, terms=16)
+
+
+def test_multi_head_attention_with_past_and_across() -> None:
+    q, k, v = floats(2, 3, 8), floats(2, 3, 8, seed=1), floats(2, 3, 8, seed=2)
+    past = [floats(2, 2, 2, 4, seed=3), floats(2, 2, 2, 4, seed=4)]
+    bias = floats(2, 1, 3, 5, seed=5)
+    rest = {"num_heads": 2, "terms": 16}
+    check_contrib("MultiHeadAttention", [q, k, v, None, None, bias, *past], outputs=3, scale=0.7, **rest)
+    heads = [floats(2, 2, 7, 4, seed=6), floats(2, 2, 7, 4, seed=7)]
+    check_contrib("MultiHeadAttention", [q, *heads], **rest)
+
+
+@pytest.mark.parametrize("interleaved", [0, 1])
+@pytest.mark.parametrize("heads_first", [False, True])
+@pytest.mark.parametrize("partial", [False, True])
+def test_rotary_embedding(interleaved: int, heads_first: bool, partial: bool) -> None:
+    x = floats(2, 3, 5, 8) if heads_first else floats(2, 5, 24)
+    angles = np.random.default_rng(1).uniform(-3, 3, (9, 2 if partial else 4)).astype(np.float32)
+    positions = np.random.default_rng(2).integers(0, 9, (2, 5))
+    more = {"num_heads": 3, "rotary_embedding_dim": 4} if partial else {}
+    for ids in (positions, np.array([2])):
+        check_contrib("RotaryEmbedding", [x, ids, np.cos(angles), np.sin(angles)], interleaved=interleaved, **more)

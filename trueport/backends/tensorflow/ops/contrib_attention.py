@@ -1,0 +1,242 @@
+"""ONNX Runtime's attention operators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.barrier import opaque
+from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.integer_sums import integer_matmul
+from trueport.backends.tensorflow.rnn import size
+from trueport.fidelity import accumulation
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+_MS = "com.microsoft"
+_FILTER = -10000.0
+
+
+@maps("Attention", domain=_MS, error=accumulation(16))
+def attention(
+    t: Translation,
+    input: Tensor,
+    weights: Tensor,
+    bias: Tensor | None,
+    mask_index: Tensor | None,
+    past: Tensor | None,
+    attention_bias: Tensor | None,
+    past_sequence_length: Tensor | None,
+    *,
+    num_heads: int,
+    do_rotary: int = 0,
+    mask_filter_value: float = _FILTER,
+    past_present_share_buffer: int = 0,
+    qkv_hidden_sizes: Sequence[int] | None = None,
+    rotary_embedding_dim: int = 0,
+    scale: float = 0.0,
+    unidirectional: int = 0,
+) -> tuple[Tensor, Tensor]:
+    if do_rotary or past_present_share_buffer:
+        raise t.fail("rotates or shares a buffer, which the runtime itself does on GPUs only")
+    projected = tf.matmul(input, weights)
+    projected = projected if bias is None else projected + bias
+    return _self_attention(
+        projected,
+        mask_index,
+        past,
+        attention_bias,
+        num_heads,
+        mask_filter_value=mask_filter_value,
+        sizes=qkv_hidden_sizes,
+        scale=scale,
+        causal=bool(unidirectional),
+    )
+
+
+@maps("QAttention", domain=_MS, error=accumulation(16))
+def qattention(
+    t: Translation,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    input_scale: Tensor,
+    weight_scale: Tensor,
+    mask_index: Tensor | None,
+    input_zero_point: Tensor | None,
+    weight_zero_point: Tensor | None,
+    past: Tensor | None,
+    *,
+    num_heads: int,
+    do_rotary: int = 0,
+    mask_filter_value: float = _FILTER,
+    past_present_share_buffer: int = 0,
+    scale: float = 0.0,
+    unidirectional: int = 0,
+) -> tuple[Tensor, Tensor]:
+    if do_rotary or past_present_share_buffer:
+        raise t.fail("rotates or shares a buffer, which the runtime itself does on GPUs only")
+    zero = None if input_zero_point is None else tf.reshape(input_zero_point, [])
+    total = tf.cast(integer_matmul(t, input, weight, zero, weight_zero_point, weight=1), tf.float32)
+    projected = total * (opaque(weight_scale) * opaque(tf.reshape(input_scale, []))) + bias
+    return _self_attention(
+        projected,
+        mask_index,
+        past,
+        None,
+        num_heads,
+        mask_filter_value=mask_filter_value,
+        sizes=None,
+        scale=scale,
+        causal=bool(unidirectional),
+    )
+
+
+@maps("MultiHeadAttention", domain=_MS, error=accumulation(16))
+def multi_head_attention(
+    t: Translation,
+    query: Tensor,
+    key: Tensor | None,
+    value: Tensor | None,
+    bias: Tensor | None,
+    key_padding_mask: Tensor | None,
+    attention_bias: Tensor | None,
+    past_key: Tensor | None,
+    past_value: Tensor | None,
+    past_sequence_length: Tensor | None,
+    cache_indirection: Tensor | None,
+    *,
+    num_heads: int,
+    mask_filter_value: float = _FILTER,
+    scale: float = 0.0,
+    unidirectional: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    if key is None or value is None or cache_indirection is not None:
+        raise t.fail("has packed data or beams, which the runtime itself takes on GPUs only")
+    if bias is not None:
+        width = size(query, 2)
+        query, key, value = query + bias[:width], key + bias[width : 2 * width], value + bias[2 * width :]
+    q, k, v = (_heads(x, num_heads) for x in (query, key, value))
+    k = k if past_key is None else tf.concat([past_key, k], 2)
+    v = v if past_value is None else tf.concat([past_value, v], 2)
+    additive = _additive(key_padding_mask, k, mask_filter_value)
+    additive += [] if attention_bias is None else [attention_bias]
+    scores = _biased(_scores(q, k, scale), [*additive, *_causal(q, k, bool(unidirectional))])
+    return _packed(tf.matmul(tf.nn.softmax(scores), v)), k, v, scores
+
+
+@maps("RotaryEmbedding", domain=_MS, error=accumulation(2))
+def rotary_embedding(
+    t: Translation,
+    input: Tensor,
+    position_ids: Tensor,
+    cos_cache: Tensor,
+    sin_cache: Tensor,
+    *,
+    interleaved: int = 0,
+    is_packed_batching: int = 0,
+    num_heads: int = 0,
+    rotary_embedding_dim: int = 0,
+    scale: float = 1.0,
+) -> Tensor:
+    """One position is where the sequence starts; else there is one for each element."""
+    if is_packed_batching or scale != 1:
+        raise t.fail("packs its batch or scales its angles, which the runtime itself does on GPUs only")
+    packed = input.shape.rank == 3
+    count = num_heads or size(input, 2) // (2 * size(cos_cache, 1)) if packed else 0
+    x = _heads(input, count) if packed else input
+    positions = position_ids
+    if position_ids.shape.rank == 1:
+        positions = position_ids + tf.range(tf.cast(size(x, 2), tf.int64))[tf.newaxis]
+    made = _rotated(x, positions, cos_cache, sin_cache, interleaved, rotary_embedding_dim)
+    return _packed(made) if packed else made
+
+
+def _self_attention(
+    projected: Tensor,
+    mask: Tensor | None,
+    past: Tensor | None,
+    attention_bias: Tensor | None,
+    heads: int,
+    *,
+    mask_filter_value: float,
+    sizes: Sequence[int] | None,
+    scale: float,
+    causal: bool,
+) -> tuple[Tensor, Tensor]:
+    """From ``[B, S, Q | K | V]``; past and present hold keys and values in one tensor."""
+    q, k, v = (_heads(x, heads) for x in tf.split(projected, sizes or 3, -1))
+    if past is not None:
+        k, v = tf.concat([past[0], k], 2), tf.concat([past[1], v], 2)
+    additive = _additive(mask, k, mask_filter_value)
+    additive += [] if attention_bias is None else [attention_bias]
+    scores = _biased(_scores(q, k, scale), [*additive, *_causal(q, k, causal)])
+    present = tf.stack([k, v]) if sizes is None or sizes[1] == sizes[2] else k
+    return _packed(tf.matmul(tf.nn.softmax(scores), v)), present
+
+
+def _heads(x: Tensor, count: Any) -> Tensor:
+    """[B, L, H·D] → [B, H, L, D]; four dimensions stay."""
+    if x.shape.rank == 4:
+        return x
+    split = tf.reshape(x, [size(x, 0), size(x, 1), count, size(x, 2) // count])
+    return tf.transpose(split, [0, 2, 1, 3])
+
+
+def _packed(x: Tensor) -> Tensor:
+    """The inverse: [B, H, L, D] → [B, L, H·D]."""
+    return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [size(x, 0), size(x, 2), size(x, 1) * size(x, 3)])
+
+
+def _scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
+    width = size(q, 3)
+    factor = scale or (1 / math.sqrt(width) if isinstance(width, int) else tf.math.rsqrt(tf.cast(width, q.dtype)))
+    return tf.matmul(q * factor, k, transpose_b=True)
+
+
+def _biased(scores: Tensor, additive: Sequence[Tensor]) -> Tensor:
+    for term in additive:
+        scores += term
+    return scores
+
+
+def _additive(mask: Tensor | None, k: Tensor, filtered: float) -> list[Tensor]:
+    """A mask as what is added to the scores: lengths, or starts after ends, or ones where there are keys."""
+    if mask is None:
+        return []
+    total = size(k, 2)
+    if mask.shape.rank == 1:
+        places, batch = tf.range(total)[tf.newaxis], size(k, 0)
+        allowed = places < mask[:batch, tf.newaxis]
+        starts = tf.concat([mask[batch:], tf.zeros(batch, mask.dtype)], 0)[:batch]
+        allowed = (allowed & (places >= starts[:, tf.newaxis]))[:, tf.newaxis, tf.newaxis]
+    elif mask.shape.rank == 2:
+        allowed = (mask > 0)[:, tf.newaxis, tf.newaxis]
+    else:
+        allowed = (mask > 0)[:, tf.newaxis] if mask.shape.rank == 3 else mask > 0
+    return [tf.where(allowed, tf.zeros([], k.dtype), tf.constant(filtered, k.dtype))]
+
+
+def _causal(q: Tensor, k: Tensor, causal: bool) -> list[Tensor]:
+    """Keys after the query count for nothing, however low the others are."""
+    if not causal:
+        return []
+    ahead = tf.range(size(k, 2)) - tf.range(size(q, 2))[:, tf.newaxis] > size(k, 2) - size(q, 2)
+    return [tf.where(ahead, tf.constant(k.dtype.min, k.dtype), tf.zeros([], k.dtype))]
+
+
+def _rotated(
+    x: Tensor, positions: Tensor, cos_cache: Tensor, sin_cache: Tensor, interleaved: int, width: int
+) -> Tensor:
+    """``x`` [B, H, L, D] with the pairs of its first ``width`` elements turned by the angles of their positions."""
+    cos, sin = (tf.gather(cache, positions)[:, tf.newaxis] for cache in (cos_cache, sin_cache))
+    width = width or 2 * size(cos_cache, 1)
+    turned, rest = x[..., :width], x[..., width:]
+    half = width // 2
+    first, second = (turned[..., 0::2], turned[..., 1::2]) if interleaved else (turned[..., :half], turned[..., half:])
+    parts = [cos * first - sin * second, sin * first + cos * second]
+    made = tf.reshape(tf.stack(parts, -1), tf.shape(turned)) if interleaved else tf.concat(parts, -1)
+    return tf.concat([made, rest], -1)
