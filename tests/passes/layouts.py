@@ -18,10 +18,11 @@ from onnx_ir.passes.common import LiftConstantsToInitializersPass, ShapeInferenc
 from trueport.ir.layout import channels_last, held_names, inverse
 from trueport.passes.layout import assign_layouts
 
-CHANNEL_OPS = frozenset(
-    """AveragePool BatchNormalization Conv ConvInteger ConvTranspose DepthToSpace GlobalAveragePool GlobalMaxPool
-    InstanceNormalization LRN LpPool MaxPool QLinearConv SpaceToDepth""".split()
-)
+_CHANNEL_OPS = """
+    AveragePool BatchNormalization Conv ConvInteger ConvTranspose DepthToSpace GlobalAveragePool GlobalMaxPool
+    InstanceNormalization LRN LpPool MaxPool QLinearConv SpaceToDepth
+"""
+CHANNEL_OPS = frozenset(_CHANNEL_OPS.split())
 
 
 def honours(node: ir.Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import time
 
 import numpy as np
@@ -222,13 +223,13 @@ def test_operators_that_carry_the_order(middle: str, shape: str):
         "zero": np.float32(0), "four": np.float32(4),
         "scale": np.array([1, 2, 0.5, 4], np.float32), "point": np.zeros(4, np.int8),
     }  # fmt: skip
-    names = {name: array for name, array in used.items() if any(
-        name in (part.strip() for part in call.split(")")[0].split(",")) for call in middle.split("(")[1:])}  # fmt: skip
+    arguments = set(re.findall(r"\w+", middle))
+    names = {name: array for name, array in used.items() if name in arguments}
     model = model_of(
         f"agraph (float[N,3,8,6] x) => (y) {{ c = Conv(x, w)\n {middle}\n y = Conv(m, w2) }}",
         w=(4, 3, 1, 1), w2=(2, channels, 1, 1), **names,
     )  # fmt: skip
-    check(model, 2, rtol=1e-5, sizes=(4,))
+    check(model, 1 if shape.endswith("1,1") else 2, rtol=1e-5, sizes=(4,))
 
 
 def test_reduction_without_keepdims_leaves_the_region():
@@ -309,8 +310,7 @@ def test_light_models_have_transposes_only_at_their_borders(path: pathlib.Path):
     model = ir.load(path)
     prepare(model)
     shuffles = count(model, "Transpose")
-    after = assigned(model)
-    assert count(after, "Transpose") <= 2 + shuffles
+    assert count(assigned(model), "Transpose") <= 2 + shuffles
 
 
 def test_time_is_linear():

@@ -66,7 +66,7 @@ class _Rewrite:
         if plan is None:
             return
         for value, made in zip(node.outputs, plan.outputs, strict=True):
-            if made is not None and not is_identity(made) and value.name:
+            if made is not None and not is_identity(made) and value.shape is not None:
                 self._turn(value, made)
         if plan.edit:
             plan.edit(node, self._shop)

@@ -130,8 +130,8 @@ def _target_sizes(sources: Sequence[_Product], dims: Sequence[int | str | None])
     known = {symbol for size in sources for symbol in size.symbols}
     sizes = [_Product(d) if isinstance(d, int) else _Product(1, (d,)) if d in known else None for d in dims]
     whole, fixed = _ONE, _ONE
-    for size in sources:
-        whole *= size
+    for source in sources:
+        whole *= source
     for size in sizes:
         fixed *= size or _ONE
     if sizes.count(None) > 1 or fixed.number == 0:

@@ -2,8 +2,9 @@
 
 First, backward, what each value is wanted as: channel-last by the operators that gain from it, in the model's
 order by the graph's outputs and by operators without a rule. A want passes up through operators with one data
-input, where moving the transpose up costs no second one. Then, forward, each node takes the plan for which least
-data must be moved, counting orders that exist already as free; on a tie, the one that its users want.
+input that is no larger than the output: there a transpose may as well stand before it. Then, forward, each node
+takes the plan for which least data must be moved, counting orders that exist already as free; on a tie, the one
+that its users want.
 """
 
 from __future__ import annotations
@@ -80,7 +81,11 @@ def _fitting(node: ir.Node, plan: Plan | None) -> Plan | None:
     if plan is None:
         return None
     pairs = zip(node.outputs, plan.outputs, strict=True)
-    return plan if all(form is None or rank_of(value) == len(form) for value, form in pairs) else None
+    return plan if all(form is None or _fits(value, form) for value, form in pairs) else None
+
+
+def _fits(value: ir.Value, form: Perm) -> bool:
+    return rank_of(value) == len(form) or not (value.uses() or value.is_graph_output())
 
 
 def _needs(node: ir.Node, plan: Plan) -> Iterator[tuple[ir.Value, Form]]:
@@ -127,7 +132,7 @@ def _leaning(node: ir.Node, honours: Honours, wants: Orders) -> Plan | None:
         return seed
     data = [value for value in node.inputs if value is not None and not is_constant(value)]
     wanted = [perm for value in node.outputs for perm in wants.get(value, ())]
-    if len(data) != 1 or not wanted:
+    if len(data) != 1 or not wanted or volume(data[0]) > volume(node.outputs[0]):
         return None
     special = [perm for perm in wanted if not is_identity(perm)]
     return _fitting(node, rule.of_output(node, special[0])) if special else _as_is(node)
