@@ -154,7 +154,7 @@ def _emit(job: Job) -> Built:
 def _verify(job: Job, target: Model) -> Comparison:
     assert job.model is not None
     with job.stage("verify"):
-        source = load_source(job.source)
+        source = load_source(job.source, [mapping for mapping in job.registry if mapping.reference])
         if isinstance(source, str):
             return Comparison("none", target.runtime, 0, (), skipped=source)
         random = any(finding.mapping and finding.mapping.random for finding in job.findings)

@@ -52,6 +52,8 @@ class OpMapping:
     """values depend on the runtime's generator and can't equal another runtime's"""
     because: str = ""
     """why it is only approximate or lossy"""
+    reference: Handler | None = None
+    """the operator in NumPy, ``reference(*inputs, **attributes)``: lets a custom operator's source be run and compared"""
     by: str = "trueport"
     """who declared it: Trueport, or the user's module"""
 
@@ -82,6 +84,7 @@ def maps(
     channels_last: bool = False,
     random: bool = False,
     because: str = "",
+    reference: Handler | None = None,
 ) -> Callable[[_H], _H]:
     """Declare that the decorated handler translates ``op``; may be stacked for operators that share one."""
 
@@ -102,6 +105,7 @@ def maps(
             channels_last=channels_last,
             random=random,
             because=because,
+            reference=reference,
             by=handler.__module__,
         )
         setattr(handler, _ATTRIBUTE, (*declared_by(handler), mapping))

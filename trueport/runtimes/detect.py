@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import onnx
 import onnx_ir as ir
 
 from trueport.errors import InvalidModel, MissingDependency
+from trueport.mapping.declare import OpMapping
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
@@ -17,26 +19,33 @@ from trueport.runtimes.tensorflow import SavedModel
 __all__ = ["load_model", "load_source"]
 
 
-def load_model(path: str | Path) -> Model:
-    """Open an artifact for running: an .onnx file or a SavedModel's folder."""
+def load_model(path: str | Path, *, optimize: bool = True) -> Model:
+    """Open an artifact for running: an .onnx file or a SavedModel's folder.
+
+    ``optimize=False`` keeps ONNX Runtime from fusing nodes, which changes numbers (quantized ones too).
+    """
     place = Path(path)
     if not place.exists():
         raise InvalidModel("there is no such file or folder", where=str(path))
     if (place / "saved_model.pb").exists():
         return SavedModel(place)
     if place.is_file() and place.suffix == ".onnx":
-        return OnnxRuntimeModel(place)
+        return OnnxRuntimeModel(place, optimize=optimize)
     raise InvalidModel(
         "is neither an .onnx file nor a SavedModel", where=str(path), remedy="a SavedModel is a folder with saved_model.pb"
     )
 
 
-def load_source(source: Any) -> Model | str:
+def load_source(source: Any, custom: Sequence[OpMapping] = ()) -> Model | str:
     """The source of a conversion in a runtime of its own: ONNX Runtime, or ONNX's reference where that
-    one lacks an operator or an opset; the reason in words when neither runs it."""
+    one lacks an operator or an opset; the reason in words when neither runs it.
+
+    ``custom``: declarations with a NumPy definition, for the reference.
+    """
     proto = _proto(source)
     try:
-        model = OnnxRuntimeModel(proto if proto is not None else source)
+        # Without fusions: the graph as it is written is what the target must equal.
+        model = OnnxRuntimeModel(proto if proto is not None else source, optimize=False)
         model.prepare()
         return model
     except MissingDependency as error:
@@ -44,7 +53,7 @@ def load_source(source: Any) -> Model | str:
     except Exception as error:  # ONNX Runtime raises types of its own, not public ones
         first = " ".join(str(error).split())[:200]
     try:
-        return ReferenceModel(proto if proto is not None else onnx.load(source))
+        return ReferenceModel(proto if proto is not None else onnx.load(source), custom)
     except Exception as error:  # the evaluator raises many kinds for what it lacks
         return f"neither ONNX Runtime ({first}) nor the reference evaluator ({str(error)[:200]}) runs the source"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx_ir as ir
 
 from trueport.errors import InvalidInput
+from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports, pack, unpack
 from trueport.lazy import LazyModule
 from trueport.runtimes.base import Model
@@ -30,7 +30,7 @@ class OnnxRuntimeModel(Model):
         self._proto = source if isinstance(source, onnx.ModelProto) else onnx.load(source, load_external_data=False)
         self._optimize = optimize
         self._sessions: dict[tuple[str, ...], Any] = {}
-        graph = ir.from_proto(self._proto).graph
+        graph = from_proto(self._proto).graph
         initializers = set(graph.initializers)
         self.inputs = make_ports(value for value in graph.inputs if value.name not in initializers)
         self.outputs = make_ports(graph.outputs)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
-import onnx_ir as ir
 from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 
+from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports
+from trueport.mapping.declare import OpMapping
 from trueport.runtimes.base import Model
 
 __all__ = ["ReferenceModel"]
@@ -21,9 +23,10 @@ class ReferenceModel(Model):
 
     runtime = "onnx reference"
 
-    def __init__(self, proto: onnx.ModelProto) -> None:
-        self._evaluator = ReferenceEvaluator(proto)
-        graph = ir.from_proto(proto).graph
+    def __init__(self, proto: onnx.ModelProto, custom: Sequence[OpMapping] = ()) -> None:
+        """``custom`` are declarations of operators beyond ONNX's own that say what they mean in NumPy."""
+        self._evaluator = ReferenceEvaluator(proto, new_ops=[_custom_op(mapping) for mapping in custom])
+        graph = from_proto(proto).graph
         initializers = set(graph.initializers)
         self.inputs = make_ports(value for value in graph.inputs if value.name not in initializers)
         self.outputs = make_ports(graph.outputs)
@@ -34,3 +37,16 @@ class ReferenceModel(Model):
         if fetch is not None:
             return {name: values[name] for name in fetch}
         return dict(zip((port.name for port in self.outputs), values, strict=True))
+
+
+def _custom_op(mapping: OpMapping) -> type[OpRun]:
+    """The evaluator's class for an operator that its declaration gives in NumPy."""
+
+    def run(self: OpRun, *inputs: Any, **attributes: Any) -> tuple[Any, ...]:
+        assert mapping.reference is not None
+        given = {name: value for name, value in attributes.items() if value is not None}
+        result = mapping.reference(*inputs, **given)
+        return tuple(result) if isinstance(result, (tuple, list)) else (np.asarray(result),)
+
+    members = {"op_domain": mapping.domain, "_run": run}
+    return type(mapping.op, (OpRun,), members)

@@ -73,7 +73,9 @@ class FunctionModel(Model):
 
         @tf.function(autograph=False)  # type: ignore[untyped-decorator]
         def inner(*inputs: Any) -> list[Any]:
-            fed = dict(zip(placeholders, [*inputs, *captured], strict=True))
+            # Weights live outside of this function: it captures them as the traced one did.
+            weights = [tf.compat.v1.get_default_graph().capture(tensor) for tensor in captured]
+            fed = dict(zip(placeholders, [*inputs, *weights], strict=True))
             found: list[Any] = tf.graph_util.import_graph_def(
                 graph_def, input_map=fed, return_elements=names, name=""
             )
