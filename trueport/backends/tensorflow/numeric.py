@@ -8,7 +8,7 @@ from typing import Any
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
 
-__all__ = ["is_half", "is_integer", "is_unsigned", "like", "via", "widened"]
+__all__ = ["erf", "is_half", "is_integer", "is_unsigned", "like", "via", "widened"]
 
 
 def is_half(x: Tensor) -> bool:
@@ -40,3 +40,8 @@ def via(dtype: Any, compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
 def widened(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """``compute`` with float16 and bfloat16 widened to float32, so that a chain of steps is rounded once."""
     return via(tf.float32, compute, *tensors) if is_half(tensors[0]) else compute(*tensors)
+
+
+def erf(x: Tensor) -> Tensor:
+    """The error function; beyond ±6 it is ±1 in double precision, where TensorFlow's kernel gives NaN."""
+    return tf.math.erf(tf.clip_by_value(x, -6.0, 6.0) if x.dtype == tf.float64 else x)

@@ -6,7 +6,7 @@ import math
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.numeric import is_unsigned, like, widened
+from trueport.backends.tensorflow.numeric import erf, is_unsigned, like, widened
 from trueport.fidelity import accumulation, ulps
 from trueport.mapping.declare import maps
 
@@ -54,7 +54,7 @@ def selu(t: Translation, X: Tensor, *, alpha: float, gamma: float) -> Tensor:
     return widened(lambda x, a, g: g * tf.where(x < 0, a * tf.nn.elu(x), x), X, like(alpha, X), like(gamma, X))
 
 
-@maps("Sigmoid", audited=13)
+@maps("Sigmoid", audited=13, error=ulps(4))
 def sigmoid(t: Translation, X: Tensor) -> Tensor:
     return tf.sigmoid(X)
 
@@ -73,12 +73,12 @@ def _hard_sigmoid(x: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
     return tf.minimum(tf.maximum(alpha * x + beta, 0), 1)
 
 
-@maps("Swish", audited=24)
+@maps("Swish", audited=24, error=ulps(6))
 def swish(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
     return widened(_swish, X, like(alpha, X))
 
 
-@maps("SwiGLU", audited=28)
+@maps("SwiGLU", audited=28, error=ulps(7))
 def swiglu(t: Translation, A: Tensor, B: Tensor, *, alpha: float) -> Tensor:
     return widened(lambda a, b, scale: _swish(a, scale) * b, A, B, like(alpha, A))
 
@@ -87,7 +87,7 @@ def _swish(x: Tensor, alpha: Tensor) -> Tensor:
     return x * tf.sigmoid(alpha * x)
 
 
-@maps("Mish", audited=22)
+@maps("Mish", audited=22, error=ulps(8))
 def mish(t: Translation, X: Tensor) -> Tensor:
     return widened(lambda x: x * tf.tanh(tf.math.softplus(x)), X)
 
@@ -98,19 +98,19 @@ def gelu(t: Translation, X: Tensor, *, approximate: str) -> Tensor:
 
 
 def _gelu(x: Tensor) -> Tensor:
-    return 0.5 * x * (1 + tf.math.erf(x * math.sqrt(0.5)))
+    return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
 
 
 def _gelu_by_tanh(x: Tensor) -> Tensor:
     return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
-@maps("Softplus", audited=22)
+@maps("Softplus", audited=22, error=ulps(4))
 def softplus(t: Translation, X: Tensor) -> Tensor:
     return tf.math.softplus(X)
 
 
-@maps("Softsign", audited=22)
+@maps("Softsign", audited=22, error=ulps(1))
 def softsign(t: Translation, input: Tensor) -> Tensor:
     return tf.nn.softsign(input)
 
