@@ -9,7 +9,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.ir.ports import CONTAINERS
 
-__all__ = ["is_native", "tf_dtype"]
+__all__ = ["is_native", "onnx_dtype", "tf_dtype"]
 
 _D = ir.DataType
 _NAMES = {
@@ -36,3 +36,8 @@ def is_native(dtype: ir.DataType) -> bool:
 def tf_dtype(dtype: ir.DataType) -> Any:
     """TensorFlow's type for an ONNX element type: the same type, or the declared container of its bits."""
     return tf.as_dtype(_NAMES[CONTAINERS.get(dtype, dtype)])
+
+
+def onnx_dtype(dtype: Any) -> ir.DataType:
+    """ONNX's element type for a TensorFlow type."""
+    return next(onnx for onnx, name in _NAMES.items() if name == dtype.name)

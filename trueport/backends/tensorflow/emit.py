@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Translation
+from trueport.backends.tensorflow.dtypes import onnx_dtype
 from trueport.backends.tensorflow.weights import WeightStore
 from trueport.errors import EmitError, TrueportError
 from trueport.ir.artifact import InnerValue
@@ -113,6 +114,10 @@ class Scope:
                 f"its translation gave {len(results)} results for {len(node.outputs)} outputs", where=place(node)
             )
         self._values.update(zip(node.outputs, results, strict=False))
+        for value, result in zip(node.outputs, results, strict=False):
+            # ONNX infers no types behind an operator that it does not define: the tensor knows its own.
+            if value.type is None and tf.is_tensor(result):
+                value.type = ir.TensorType(onnx_dtype(result.dtype))
 
 
 def _scope_name(node: ir.Node) -> str:
