@@ -38,8 +38,8 @@ def dropout(
     t: Translation, data: Tensor, ratio: Tensor | None, training_mode: Tensor | None, *, seed: int | None
 ) -> tuple[Tensor, Tensor]:
     everything = tf.ones(tf.shape(data), tf.bool)
-    training = False if training_mode is None else t.static(training_mode)
-    if training is not None and not training:
+    training = None if training_mode is None else t.static(training_mode)
+    if training_mode is None or (training is not None and not training):
         return tf.identity(data), everything
     share = tf.constant(0.5) if ratio is None else tf.cast(ratio, tf.float32)
     drawn = tf.random.uniform(tf.shape(data), seed=seed)

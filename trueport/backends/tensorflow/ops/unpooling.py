@@ -63,9 +63,9 @@ def col2im(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Tensor:
-    rank = image_shape.shape[0]
-    if rank is None:
-        raise t.fail("the number of the image's axes is not known", "give image_shape a known length")
+    rank = image_shape.shape[0] or block_shape.shape[0] or len(strides or dilations or (pads or ())[::2])
+    if not rank:
+        raise t.fail("the number of the image's axes is not known", "give the node its strides")
     target = _targets(
         image_shape, block_shape, dilations or [1] * rank, pads or [0] * (2 * rank), strides or [1] * rank
     )
