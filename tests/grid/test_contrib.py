@@ -327,3 +327,49 @@ def test_rotary_embedding(interleaved: int, heads_first: bool, partial: bool) ->
     more = {"num_heads": 3, "rotary_embedding_dim": 4} if partial else {}
     for ids in (positions, np.array([2])):
         check_contrib("RotaryEmbedding", [x, ids, np.cos(angles), np.sin(angles)], interleaved=interleaved, **more)
+
+
+# The runtime takes no floats as zero points of 8 bits.
+@pytest.mark.parametrize(
+    ("bits", "zeros"), [(b, z) for b in (2, 4, 8) for z in ("none", "packed", "floats") if (b, z) != (8, "floats")]
+)
+@pytest.mark.parametrize("depth", [64, 40])
+def test_mat_mul_nbits(bits: int, zeros: str, depth: int) -> None:
+    n, block = 6, 16
+    blocks = -(-depth // block)
+    w, scales = integers((n, blocks, block * bits // 8), np.uint8), np.abs(floats(n, blocks)) + 0.1
+    packed = integers((n, -(-blocks * bits // 8)), np.uint8, 1)
+    zero = {"none": None, "packed": packed, "floats": floats(n, blocks, seed=1)}[zeros]
+    inputs = [floats(2, 3, depth), w, scales, zero, None, floats(n)]
+    constants = [1, 2, 5] if zero is None else [1, 2, 3, 5]
+    check_contrib("MatMulNBits", inputs, constants=constants, K=depth, N=n, block_size=block, bits=bits, terms=depth)
+
+
+GROUPS: dict[str, Any] = {
+    "plain": {},
+    "rotary": {"do_rotary": 1},
+    "interleaved": {"do_rotary": 1, "rotary_interleaved": 1},
+    "window": {"local_window_size": 2},
+    "softcap": {"softcap": 1.5, "scale": 0.3},
+    "smooth": {"smooth_softmax": 1},
+}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("packed", [False, True])
+def test_group_query_attention(kind: str, packed: bool) -> None:
+    heads, shared, width, steps = 4, 2, 16, 5
+    angles = np.random.default_rng(1).uniform(-3, 3, (12, 8)).astype(np.float32)
+    caches = [np.cos(angles), np.sin(angles)] if "do_rotary" in GROUPS[kind] else [None, None]
+
+    def inputs(batch: int, length: int, before: int, room: int) -> list[Any]:
+        q, k, v = (floats(batch, length, n * width, seed=i) for i, n in enumerate((heads, shared, shared)))
+        qkv = [np.concatenate([q, k, v], -1), None, None] if packed else [q, k, v]
+        past = [floats(batch, shared, room, width, seed=i) for i in (4, 5)]
+        lengths = np.full(batch, before + length - 1, np.int32)
+        return [*qkv, *past, lengths, np.array(before + length, np.int32), *caches]
+
+    prompt, step, more = inputs(2, steps, 0, 0), inputs(2, 1, 4, 4), inputs(1, 3, 2, 2)
+    common = {"num_heads": heads, "kv_num_heads": shared, "outputs": 3, "terms": 32, **GROUPS[kind]}
+    check_contrib("GroupQueryAttention", prompt, step, more, **common)
+    check_contrib("GroupQueryAttention", step, inputs(2, 1, 4, 9), constants=[], **common)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads, rotated
 from trueport.backends.tensorflow.integer_sums import integer_matmul
 from trueport.backends.tensorflow.rnn import size
 from trueport.fidelity import accumulation
@@ -119,13 +118,13 @@ def multi_head_attention(
     if bias is not None:
         width = size(query, 2)
         query, key, value = query + bias[:width], key + bias[width : 2 * width], value + bias[2 * width :]
-    q, k, v = (_heads(x, num_heads) for x in (query, key, value))
+    q, k, v = (heads_of(x, num_heads) for x in (query, key, value))
     k = k if past_key is None else tf.concat([past_key, k], 2)
     v = v if past_value is None else tf.concat([past_value, v], 2)
     additive = _additive(key_padding_mask, k, mask_filter_value)
     additive += [] if attention_bias is None else [attention_bias]
     scores = _biased(_scores(q, k, scale), [*additive, *_causal(q, k, bool(unidirectional))])
-    return _packed(tf.matmul(tf.nn.softmax(scores), v)), k, v, scores
+    return packed_heads(tf.matmul(tf.nn.softmax(scores), v)), k, v, scores
 
 
 @maps("RotaryEmbedding", domain=_MS, error=accumulation(2))
@@ -147,12 +146,12 @@ def rotary_embedding(
         raise t.fail("packs its batch or scales its angles, which the runtime itself does on GPUs only")
     packed = input.shape.rank == 3
     count = num_heads or size(input, 2) // (2 * size(cos_cache, 1)) if packed else 0
-    x = _heads(input, count) if packed else input
+    x = heads_of(input, count) if packed else input
     positions = position_ids
     if position_ids.shape.rank == 1:
         positions = position_ids + tf.range(tf.cast(size(x, 2), tf.int64))[tf.newaxis]
-    made = _rotated(x, positions, cos_cache, sin_cache, interleaved, rotary_embedding_dim)
-    return _packed(made) if packed else made
+    made = rotated(x, positions, cos_cache, sin_cache, interleaved, rotary_embedding_dim)
+    return packed_heads(made) if packed else made
 
 
 def _self_attention(
@@ -168,33 +167,18 @@ def _self_attention(
     causal: bool,
 ) -> tuple[Tensor, Tensor]:
     """From ``[B, S, Q | K | V]``; past and present hold keys and values in one tensor."""
-    q, k, v = (_heads(x, heads) for x in tf.split(projected, sizes or 3, -1))
+    q, k, v = (heads_of(x, heads) for x in tf.split(projected, sizes or 3, -1))
     if past is not None:
         k, v = tf.concat([past[0], k], 2), tf.concat([past[1], v], 2)
     additive = _additive(mask, k, mask_filter_value)
     additive += [] if attention_bias is None else [attention_bias]
     scores = _biased(_scores(q, k, scale), [*additive, *_causal(q, k, causal)])
     present = tf.stack([k, v]) if sizes is None or sizes[1] == sizes[2] else k
-    return _packed(tf.matmul(tf.nn.softmax(scores), v)), present
-
-
-def _heads(x: Tensor, count: Any) -> Tensor:
-    """[B, L, H·D] → [B, H, L, D]; four dimensions stay."""
-    if x.shape.rank == 4:
-        return x
-    split = tf.reshape(x, [size(x, 0), size(x, 1), count, size(x, 2) // count])
-    return tf.transpose(split, [0, 2, 1, 3])
-
-
-def _packed(x: Tensor) -> Tensor:
-    """The inverse: [B, H, L, D] → [B, L, H·D]."""
-    return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [size(x, 0), size(x, 2), size(x, 1) * size(x, 3)])
+    return packed_heads(tf.matmul(tf.nn.softmax(scores), v)), present
 
 
 def _scores(q: Tensor, k: Tensor, scale: float) -> Tensor:
-    width = size(q, 3)
-    factor = scale or (1 / math.sqrt(width) if isinstance(width, int) else tf.math.rsqrt(tf.cast(width, q.dtype)))
-    return tf.matmul(q * factor, k, transpose_b=True)
+    return tf.matmul(q * (scale or inverse_root_of_width(q)), k, transpose_b=True)
 
 
 def _biased(scores: Tensor, additive: Sequence[Tensor]) -> Tensor:
@@ -226,17 +210,3 @@ def _causal(q: Tensor, k: Tensor, causal: bool) -> list[Tensor]:
         return []
     ahead = tf.range(size(k, 2)) - tf.range(size(q, 2))[:, tf.newaxis] > size(k, 2) - size(q, 2)
     return [tf.where(ahead, tf.constant(k.dtype.min, k.dtype), tf.zeros([], k.dtype))]
-
-
-def _rotated(
-    x: Tensor, positions: Tensor, cos_cache: Tensor, sin_cache: Tensor, interleaved: int, width: int
-) -> Tensor:
-    """``x`` [B, H, L, D] with the pairs of its first ``width`` elements turned by the angles of their positions."""
-    cos, sin = (tf.gather(cache, positions)[:, tf.newaxis] for cache in (cos_cache, sin_cache))
-    width = width or 2 * size(cos_cache, 1)
-    turned, rest = x[..., :width], x[..., width:]
-    half = width // 2
-    first, second = (turned[..., 0::2], turned[..., 1::2]) if interleaved else (turned[..., :half], turned[..., half:])
-    parts = [cos * first - sin * second, sin * first + cos * second]
-    made = tf.reshape(tf.stack(parts, -1), tf.shape(turned)) if interleaved else tf.concat(parts, -1)
-    return tf.concat([made, rest], -1)
