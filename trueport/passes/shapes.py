@@ -7,23 +7,24 @@ import onnx.shape_inference
 import onnx_ir as ir
 
 from trueport.errors import InvalidModel
+from trueport.ir.maps import from_proto
 from trueport.ir.skeleton import skeleton
 
 __all__ = ["infer_shapes"]
 
 
-def infer_shapes(model: ir.Model, *, check_types: bool = False) -> None:
-    """Fill in what inference finds; with ``check_types`` a node that contradicts its schema is an error."""
+def infer_shapes(model: ir.Model) -> None:
+    """Fill in what inference finds; that types fit the schemas was checked when the model was loaded."""
     try:
         inferred = onnx.shape_inference.infer_shapes(
-            skeleton(model), check_type=check_types, strict_mode=False, data_prop=True
+            skeleton(model), check_type=False, strict_mode=False, data_prop=True
         )
     except onnx.shape_inference.InferenceError as error:
         raise InvalidModel(
             f"the types in the model contradict each other: {_first_line(error)}",
             remedy="check it with onnx.checker.check_model(model, full_check=True)",
         ) from error
-    for mine, theirs in zip(model.graphs(), ir.from_proto(inferred).graphs(), strict=True):
+    for mine, theirs in zip(model.graphs(), from_proto(inferred).graphs(), strict=True):
         _take_over(mine, theirs)
 
 

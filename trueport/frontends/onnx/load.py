@@ -14,10 +14,12 @@ from pathlib import Path
 import google.protobuf.message
 import onnx
 import onnx.checker
+import onnx.shape_inference
 import onnx_ir as ir
 
 from trueport.errors import InvalidModel
 from trueport.frontends.onnx.external import check_external_data
+from trueport.ir.maps import from_proto
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.ir.skeleton import skeleton
 
@@ -84,7 +86,7 @@ def _from_proto(proto: onnx.ModelProto, base_dir: Path | None, where: str) -> ir
     _check_opsets(proto, where)
     _check_names(proto, where)
     check_external_data(proto, base_dir, where)
-    model = ir.from_proto(proto)
+    model = from_proto(proto)
     _sort(model, where)
     _check(model, where)
     if base_dir is not None:
@@ -135,9 +137,15 @@ def _check_names(proto: onnx.ModelProto, where: str) -> None:
 
 
 def _check(model: ir.Model, where: str) -> None:
-    """ONNX's own checker."""
+    """ONNX's own checker, then its type inference: a node whose types its schema does not allow is refused."""
+    bare = skeleton(model)
     try:
-        onnx.checker.check_model(skeleton(model))
-    except onnx.checker.ValidationError as error:
-        reason = " ".join(str(error).split("\n\n==>")[0].split())
-        raise InvalidModel(reason, where=where, remedy="onnx.checker.check_model(model) shows the same") from error
+        onnx.checker.check_model(bare)
+        onnx.shape_inference.infer_shapes(bare, check_type=True, strict_mode=False)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        reason = " ".join(str(error).split("\n\n==>")[0].split())[:400]
+        raise InvalidModel(
+            f"ONNX's checker refuses it: {reason}",
+            where=where,
+            remedy="onnx.checker.check_model(model, full_check=True) shows the same",
+        ) from error
