@@ -60,9 +60,9 @@ def dim(tensor: Tensor, axis: int) -> int | Tensor:
 
 def dims(tensor: Tensor) -> list[int | Tensor]:
     """Every dim of a tensor of known rank, as :func:`dim` gives it."""
-    known = tensor.shape.as_list()
+    known: list[int | None] = tensor.shape.as_list()
     if None not in known:
-        return known
+        return list(known)
     dynamic = shape_of(tensor)
     return [dynamic[axis] if size is None else size for axis, size in enumerate(known)]
 

@@ -26,12 +26,13 @@ def slice_(
         axes = tf.range(tf.size(starts, tf.int64)) if axes is None else tf.cast(axes, tf.int64)
         steps = tf.ones_like(starts) if steps is None else tf.cast(steps, tf.int64)
         return dynamic_window(starts, ends, axes, steps, data).of(data)
-    return static_window(_scalars(t, starts), _scalars(t, ends), known_axes, known_steps, data.shape.rank).of(data)
+    bounds = _scalars(t, starts), _scalars(t, ends)
+    return static_window(*bounds, known_axes.tolist(), known_steps.tolist(), data.shape.rank).of(data)
 
 
 def _scalars(t: Translation, vector: Tensor) -> list[int | Tensor]:
     known = t.static(vector)
-    return tf.unstack(tf.cast(vector, tf.int64)) if known is None else known.tolist()
+    return list(tf.unstack(tf.cast(vector, tf.int64)) if known is None else known.tolist())
 
 
 @maps("Gather", fidelity=BITWISE, audited=13)

@@ -33,11 +33,10 @@ def _zeros_copied_statically(data: Tensor, shape: np.ndarray) -> list[int | Tens
     """The same for a known shape; the -1 is solved from the dims not copied, so that the copied may be empty."""
     copied = {axis for axis, size in enumerate(shape) if size == 0}
     target = [dim(data, axis) if axis in copied else int(size) for axis, size in enumerate(shape)]
-    if data.shape.rank is not None and -1 in target:
+    if data.shape.rank is not None and (shape < 0).any():
         rest = [size for axis, size in enumerate(data.shape.as_list()) if axis not in copied]
-        given = int(np.prod([size for size in shape if size > 0]))
         if None not in rest:
-            target[target.index(-1)] = int(np.prod(rest)) // given
+            target[int(np.argmin(shape))] = int(np.prod(rest)) // int(np.prod(shape[shape > 0]))
     return target
 
 
@@ -112,13 +111,13 @@ def concat(t: Translation, *inputs: Tensor, axis: int) -> Tensor:
 def split(t: Translation, input: Tensor, split: Tensor | None, *, axis: int, num_outputs: int | None) -> list[Tensor]:
     count = len(t.node.outputs)
     if split is not None:
-        return tf.split(input, split, axis, num=count)
+        return list(tf.split(input, split, axis, num=count))
     whole = dim(input, axis)
     if isinstance(whole, int) and whole % count == 0:
-        return tf.split(input, count, axis)
+        return list(tf.split(input, count, axis))
     chunk = (whole + count - 1) // count
     starts = tf.range(count, dtype=tf.int64) * chunk
-    return tf.split(input, tf.clip_by_value(whole - starts, 0, chunk), axis, num=count)
+    return list(tf.split(input, tf.clip_by_value(whole - starts, 0, chunk), axis, num=count))
 
 
 @maps("Tile", fidelity=BITWISE, audited=13, static=("repeats",))
