@@ -228,12 +228,12 @@ def _replace(node: ir.Node, old: OpSchema, new: int, adapter: Adapter) -> list[i
     builder = AdapterBuilder(node, new)
     made = bound.call(adapter, builder, lambda value: value)
     results = list(made) if isinstance(made, (tuple, list)) else [made]
-    inherit(builder.nodes, node, by=f"upgrade:{node.op_type}-{old.since_version}-{new}")
     replaced = list(node.outputs)
     base = next((value.name for value in replaced if value.name), op_id(node))
     for value, result in zip(replaced, results, strict=False):
         _take_over(value, result)
-    _name_others(builder.nodes, results, f"{base}.{new}")
+    _name(builder.nodes, results, f"{base}.{new}", node.name)
+    inherit(builder.nodes, node, by=f"upgrade:{node.op_type}-{old.since_version}-{new}")
     graph = node.graph
     assert graph is not None
     graph.insert_before(node, builder.nodes)
@@ -251,8 +251,12 @@ def _take_over(old: ir.Value, new: ir.Value) -> None:
     new.shape = new.shape or old.shape
 
 
-def _name_others(nodes: Iterable[ir.Node], results: Sequence[ir.Value], base: str) -> None:
-    """Names for inner values that no other graph of the model uses: names are seen from subgraphs."""
-    inner = [value for node in nodes for value in node.outputs if value not in results]
-    for index, value in enumerate(inner):
-        value.name = f"{base}.{index}"
+def _name(nodes: Iterable[ir.Node], results: Sequence[ir.Value], base: str, name: str | None) -> None:
+    """Names that no other graph of the model uses, for inner values and the nodes that make them."""
+    inner = 0
+    for node in nodes:
+        made = [value for value in node.outputs if value not in results]
+        for value in made:
+            value.name = f"{base}.{inner}"
+            inner += 1
+        node.name = f"{name}.{base}.{inner}" if name and len(made) == len(node.outputs) else name

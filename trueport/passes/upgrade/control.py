@@ -30,8 +30,11 @@ def scan_8_to_9(
     outputs = _one_sequence(inner, formal, bool(lengths), body, num_scan_inputs, directions)
     for i, value in enumerate(value for node in inner.nodes for value in node.outputs):
         value.name = f"{name}.of_row.{i}"
-    for value, actual in zip(outputs, op.node.outputs, strict=True):
-        value.type = actual.type
+    states = len(values) - num_scan_inputs
+    for i, (value, of_body) in enumerate(zip(outputs, body.outputs, strict=True)):
+        value.type = of_body.type
+        if of_body.shape is not None:
+            value.shape = ir.Shape([*([None] if i >= states else []), *of_body.shape])
     rows = ir.Graph(formal, outputs, nodes=inner.nodes, name=f"{body.name}.rows")
     return op.again(*lengths, *values, body=rows, num_scan_inputs=len(formal))
 

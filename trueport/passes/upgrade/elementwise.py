@@ -100,9 +100,9 @@ def clip_6_to_11(op: AdapterBuilder, input: Value, *, max: float, min: float) ->
 
 
 @upgrades("Cast", 1, 6)
-def cast_1_to_6(op: AdapterBuilder, input: Value, *, to: str) -> Any:
-    """The target type was given by name."""
-    return op.again(input, to=ir.DataType[to.upper()].value)
+def cast_1_to_6(op: AdapterBuilder, input: Value, *, to: str | int) -> Any:
+    """The target type was given by name; some exporters already gave its number."""
+    return op.again(input, to=to if isinstance(to, int) else ir.DataType[to.upper()].value)
 
 
 @upgrades("Erf", 9, 13)

@@ -48,7 +48,7 @@ def _words(schema: OpSchema) -> str:
 
 _REASONS: Mapping[str, str] = {
     "words only: an example, a formula's layout or a sentence was improved": """
-        Abs:6:13 ArgMax:12:13 ArgMin:12:13 Clip:12:13 ConvTranspose:1:11 Dropout:13:22 EyeLike:9:22 Gather:11:13
+        Abs:6:13 ArgMax:12:13 ArgMin:12:13 Clip:12:13 Dropout:13:22 EyeLike:9:22 Gather:11:13
         GatherElements:11:13 Gemm:1:6 LSTM:14:22 Loop:1:11 Loop:11:13 Mod:10:13 NonMaxSuppression:10:11 Pow:12:13
         ReduceL1:11:13 ReduceL2:11:13 ReduceLogSum:11:13 ReduceLogSumExp:11:13 ReduceMax:11:12 ReduceMax:12:13
         ReduceMean:11:13 ReduceMin:11:12 ReduceMin:12:13 ReduceProd:11:13 ReduceSumSquare:11:13 Resize:18:19
@@ -67,7 +67,9 @@ _REASONS: Mapping[str, str] = {
         Conv:1:11 LpPool:2:11 MaxPool:10:11 MaxUnpool:9:11""",
     "the formula of the output's size was corrected to what runtimes do at every version, and auto_pad's text says": """
         AveragePool:10:11 MaxPool:11:12""",
-    "a window that starts in the padding holds no element: it had no value, and runtimes ignore it at every version": """
+    "how odd padding is split was corrected to what auto_pad's text says; runtimes do the same at every version": """
+        ConvTranspose:1:11""",
+    "a window that starts in the padding holds no element: runtimes ignore it at every version": """
         AveragePool:19:22 MaxPool:12:22""",
     "an attribute was added whose default is the old behaviour": """
         ArgMax:11:12 ArgMin:11:12 AveragePool:1:7 AveragePool:7:10 AveragePool:11:19 Cast:13:19 CastLike:15:19
