@@ -5,7 +5,7 @@ Held values are recorded in the graph itself, so that whoever asks for a value b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import onnx_ir as ir
 
@@ -21,6 +21,7 @@ __all__ = [
     "is_identity",
     "lift",
     "note_held",
+    "rewrite_held",
 ]
 
 Perm = tuple[int, ...]
@@ -67,6 +68,13 @@ def note_held(value: ir.Value, name: str, perm: Iterable[int]) -> None:
     line = f"{','.join(map(str, perm))} {name}"
     known = value.metadata_props.get(LAYOUT)
     value.metadata_props[LAYOUT] = f"{known}\n{line}" if known else line
+
+
+def rewrite_held(value: ir.Value, orders: Mapping[str, Perm]) -> None:
+    """Replace the whole record."""
+    value.metadata_props.pop(LAYOUT, None)
+    for name, perm in orders.items():
+        note_held(value, name, perm)
 
 
 def held_names(value: ir.Value) -> dict[str, Perm]:

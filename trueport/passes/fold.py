@@ -1,0 +1,234 @@
+"""Constant folding: what depends on constants alone is computed, so that handlers know shapes, axes and sizes.
+
+What may be folded is chosen so that no number changes and no weight is lost:
+
+* integers, booleans and strings: any deterministic operator of the table below, up to a size;
+* dims: a part of a shape that is known is folded though other dims are open (``Shape(x)[1]``);
+* floats: only where they carry on a computation on integers (``Floor(dim * 0.5)``), and only by operators that
+  IEEE 754 rounds correctly, which every runtime computes alike;
+* weights (other floats, large tables): only seen in another order or shape, and only when nothing else uses the
+  weight. It stays one weight under its own name, and records how it is held (see trueport.ir.layout).
+
+DequantizeLinear and QuantizeLinear of constants stay: quantization must survive. So do random operators and
+control flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import onnx_ir as ir
+from onnx.reference import ReferenceEvaluator
+from onnx_ir.passes.common import RemoveUnusedNodesPass
+
+from trueport.ir.dtypes import BOOL, FLOATS, INTEGERS, STRINGS
+from trueport.ir.layout import ORIGINAL_SHAPE, compose, held_names, identity, rewrite_held
+from trueport.passes.dims import OpenDims
+
+__all__ = ["fold_constants"]
+
+SIZE_LIMIT = 1 << 16
+"""Elements of a result that is computed here."""
+WEIGHT_BYTES = 4096
+"""Constants above this size are weights or tables."""
+
+_MOVEMENT = frozenset(
+    """Concat Expand Flatten Gather GatherElements GatherND Identity Pad Reshape ScatterElements ScatterND Slice Split
+    Squeeze Tile Transpose Trilu Unsqueeze""".split()  # noqa: SIM905
+)
+_ON_INTEGERS = _MOVEMENT | frozenset(
+    """Abs Add And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Clip Compress ConstantOfShape
+    CumSum Div Equal EyeLike Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Neg NonZero Not OneHot Or Range
+    ReduceMax ReduceMin ReduceProd ReduceSum Sign Size Sub Sum Where Xor""".split()  # noqa: SIM905
+)
+_ON_FLOATS = _MOVEMENT | frozenset(
+    """Abs Add Cast Ceil Div Equal Floor Greater GreaterOrEqual Less LessOrEqual Max Min Mul Neg Range Round Sqrt Sub
+    Where""".split()  # noqa: SIM905
+)
+"""Correctly rounded, hence the same everywhere."""
+_FROM_INTEGERS = frozenset({"Cast", "ConstantOfShape"})
+"""Make floats without a float among their inputs."""
+_VIEWS = frozenset({"Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+_EXACT_TYPES = INTEGERS | BOOL | STRINGS
+_COMPUTED = "trueport.computed"
+"""Marks constants that were made here: no weights, whatever their type."""
+
+
+@dataclass
+class _Folding:
+    """What is known of one model while it is folded."""
+
+    model: ir.Model
+    dims: OpenDims = field(default_factory=OpenDims)
+    folded: int = 0
+
+
+def fold_constants(model: ir.Model) -> int:
+    """Fold, in place; how many nodes went. New constants may let shape inference know more: infer and call again."""
+    folding = _Folding(model)
+    _fold_graph(model.graph, folding)
+    if folding.folded:
+        RemoveUnusedNodesPass()(model)
+    return folding.folded
+
+
+def _fold_graph(graph: ir.Graph, folding: _Folding) -> None:
+    for node in list(graph):
+        for attribute in node.attributes.values():
+            if attribute.type == ir.AttributeType.GRAPH:
+                _fold_graph(attribute.as_graph(), folding)
+        _fold_node(node, folding)
+
+
+def _fold_node(node: ir.Node, folding: _Folding) -> None:
+    folding.dims.learn(node)
+    _close_shape(node, folding)
+    if node.domain or any(value.is_graph_output() for value in node.outputs):
+        return
+    known = folding.dims.constant(node)
+    if known is not None:
+        _replace(node, [known], folding)
+        return
+    if not all(value is None or _is_constant(value) for value in node.inputs):
+        return
+    if _may_compute(node, folding):
+        _replace(node, _evaluate(node), folding)
+    else:
+        _fold_view(node, folding)
+
+
+def _is_constant(value: ir.Value) -> bool:
+    return value.const_value is not None and not value.is_graph_input()
+
+
+def _constants(node: ir.Node) -> Iterator[ir.TensorProtocol]:
+    return (value.const_value for value in node.inputs if value is not None and value.const_value is not None)
+
+
+def _may_compute(node: ir.Node, folding: _Folding) -> bool:
+    if any(tensor.nbytes > WEIGHT_BYTES for tensor in _constants(node) if tensor.dtype not in STRINGS):
+        return False
+    dtypes = [value.dtype for value in node.outputs] + [tensor.dtype for tensor in _constants(node)]
+    if any(dtype is None for dtype in dtypes) or _result_size(node) > SIZE_LIMIT:
+        return False
+    if all(dtype in _EXACT_TYPES for dtype in dtypes):
+        return node.op_type in _ON_INTEGERS
+    if not all(dtype in FLOATS | _EXACT_TYPES for dtype in dtypes):
+        return False
+    floats = [value for value in node.inputs if value is not None and value.dtype in FLOATS]
+    if not floats:
+        return node.op_type in _FROM_INTEGERS
+    return node.op_type in _ON_FLOATS and any(value.meta.get(_COMPUTED) for value in floats)
+
+
+def _result_size(node: ir.Node) -> int:
+    """Elements of the largest result, as far as shapes tell; operators that can grow without telling are refused."""
+    sizes = [0]
+    for value in node.outputs:
+        if value.shape is not None and value.shape.is_static():
+            sizes.append(int(np.prod(value.shape.numpy(), dtype=np.int64)))
+        elif node.op_type in {"ConstantOfShape", "Expand", "Pad", "Range", "Tile", "OneHot", "EyeLike"}:
+            return SIZE_LIMIT + 1
+    return max(sizes)
+
+
+def _evaluate(node: ir.Node) -> list[np.ndarray]:
+    feeds = {
+        value.name or "": np.asarray(value.const_value.numpy())
+        for value in node.inputs
+        if value is not None and value.const_value is not None
+    }
+    return [np.asarray(result) for result in ReferenceEvaluator(ir.to_proto(node)).run(None, feeds)]
+
+
+def _replace(node: ir.Node, arrays: Sequence[np.ndarray], folding: _Folding) -> None:
+    for value, array in zip(node.outputs, arrays, strict=True):
+        made = _constant(value, array, folding)
+        made.meta[_COMPUTED] = True
+        folding.dims.know(made, array)
+        value.replace_all_uses_with(made)
+    _remove(node, folding)
+
+
+def _constant(value: ir.Value, array: np.ndarray, folding: _Folding) -> ir.Value:
+    """An initializer in the place, and under the name, of a computed value."""
+    name, value.name = value.name or "constant", None
+    made = _new_initializer(name, ir.tensor(array, dtype=value.dtype), folding)
+    made.metadata_props.update(value.metadata_props)
+    return made
+
+
+def _new_initializer(name: str, tensor: ir.TensorProtocol, folding: _Folding) -> ir.Value:
+    """In the main graph, where branches that use the same name for different things meet."""
+    graph = folding.model.graph
+    while name in graph.initializers:
+        name += "_"
+    made = ir.Value(
+        name=name, shape=ir.Shape(tensor.shape.numpy()), type=ir.TensorType(tensor.dtype), const_value=tensor
+    )
+    graph.register_initializer(made)
+    return made
+
+
+def _remove(node: ir.Node, folding: _Folding) -> None:
+    graph = node.graph
+    assert graph is not None
+    graph.remove(node, safe=True)
+    folding.folded += 1
+
+
+def _close_shape(node: ir.Node, folding: _Folding) -> None:
+    """A computed target shape of which all dims but one are known is a constant with -1 for that one."""
+    target = node.inputs[1] if node.op_type == "Reshape" and len(node.inputs) > 1 and not node.domain else None
+    if target is None or _is_constant(target):
+        return
+    dims = folding.dims.of(target) or ()
+    numbers = [dim for dim in dims if isinstance(dim, int)]
+    # Only a dim may become -1: some other number could be a 0 that means "copy".
+    if sum(isinstance(dim, str) for dim in dims) != 1 or len(numbers) != len(dims) - 1 or min(numbers, default=1) < 1:
+        return
+    array = np.array([dim if isinstance(dim, int) else -1 for dim in dims], np.int64)
+    node.replace_input_with(1, _new_initializer(f"{node.outputs[0].name}.shape", ir.tensor(array), folding))
+    folding.folded += 1
+
+
+def _fold_view(node: ir.Node, folding: _Folding) -> None:
+    """A weight that is used only through one other order or shape of it is stored that way."""
+    weight = node.inputs[0] if node.inputs else None
+    made = node.outputs[0] if node.outputs else None
+    if node.op_type not in _VIEWS or weight is None or made is None or made.shape is None:
+        return
+    if len(weight.uses()) != 1 or weight.is_graph_output() or not made.shape.is_static():
+        return
+    tensor = weight.const_value
+    assert tensor is not None and weight.name is not None
+    shape = tuple(int(dim) for dim in made.shape.numpy())
+    given = node.attributes.get("perm")
+    perm = tuple(given.as_ints()) if given else tuple(reversed(range(len(shape))))
+    reorders = node.op_type == "Transpose"
+    held = held_names(weight)
+    if not reorders and any(order != identity(len(order)) for order in held.values()):
+        return  # a reordered weight in another shape could not be put back by its record
+    weight.const_value = ir.LazyTensor(
+        lambda: ir.tensor(_seen(tensor, perm if reorders else None, shape), dtype=tensor.dtype),
+        dtype=tensor.dtype,
+        shape=ir.Shape(shape),
+        name=weight.name,
+        cache=True,
+    )
+    weight.shape = ir.Shape(shape)
+    if reorders:
+        orders = {name: compose(order, perm) for name, order in (held or {weight.name: identity(len(perm))}).items()}
+    else:
+        orders = {weight.name: identity(len(shape))}
+        weight.metadata_props.setdefault(ORIGINAL_SHAPE, ",".join(map(str, tensor.shape.numpy())))
+    rewrite_held(weight, {**orders, made.name or weight.name: identity(len(shape))})
+    made.replace_all_uses_with(weight)
+    _remove(node, folding)
+
+
+def _seen(tensor: ir.TensorProtocol, perm: tuple[int, ...] | None, shape: tuple[int, ...]) -> np.ndarray:
+    array = np.asarray(tensor.numpy())
+    return np.ascontiguousarray(array.transpose(perm)) if perm else array.reshape(shape)
