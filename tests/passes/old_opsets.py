@@ -74,7 +74,9 @@ _MEANS_OTHER = {
     ("", "Dropout", 10): "what the mask holds was not said",
     ("", "PRelu", 1): "a vector of slopes belonged to the channels",
     ("", "PRelu", 6): "a vector of slopes belonged to the channels",
+    ("", "GridSample", 16): "the modes had other names",
     ("", "OneHot", 9): "negative indices were out of range",
+    ("", "Selu", 1): "the defaults had fewer digits",
 }
 """Where a model of the suite is no case at the old version, for nothing that runs follows its text; by hand then."""
 

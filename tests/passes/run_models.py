@@ -54,7 +54,7 @@ def assert_same(got: Any, want: Any, label: str) -> None:
     finite = np.abs(w.astype(np.float64)[np.isfinite(w.astype(np.float64))])
     scale = float(finite.max(initial=0))
     np.testing.assert_allclose(
-        g.astype(wide), w.astype(wide), rtol=tolerance, atol=tolerance * min(scale, 1), err_msg=label
+        g.astype(wide), w.astype(wide), rtol=tolerance, atol=tolerance * scale / 10, err_msg=label
     )
 
 

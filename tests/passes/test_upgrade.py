@@ -11,6 +11,7 @@ import pytest
 
 from tests.passes.old_opsets import Case, by_hand, from_suite, old_versions
 from tests.passes.run_models import assert_same, run_ort, run_reference, shapes_of
+from trueport.backend import prepare
 from trueport.ir.maps import from_proto
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema, history
 from trueport.mapping.bind import bind_by_schema
@@ -25,6 +26,7 @@ REFERENCE_IS_WRONG = {
     "If": "an optional comes out in a list",
     "Optional": "an optional comes out in a list",
 }
+ORT_IS_WRONG = {"MaxUnpool": "indices are taken as those of the smaller output though output_shape is given"}
 ORT_OPSETS = (26, 21)
 """The newest that ONNX Runtime runs; the newest for which it has all kernels that it ever had."""
 
@@ -71,6 +73,8 @@ def _expected(case: Case) -> list[Any]:
     """What the old model gives: by itself, or as the table says."""
     if case.want is not None:
         return case.want
+    if case.fallback is not None and case.pair[1] in ORT_IS_WRONG:
+        return case.fallback
     problems = []
     for run in (run_ort, run_reference) if case.fallback is None else (run_ort,):
         try:
@@ -125,3 +129,8 @@ def test_raised_model_means_the_same(case: Case) -> None:
 @pytest.mark.parametrize("case", HAND_WITHOUT_RANKS, ids=_label)
 def test_raised_model_means_the_same_without_ranks(case: Case) -> None:
     _compare(case, _run_raised(_raised(case), case), _expected(case))
+
+
+@pytest.mark.parametrize("case", [*SUITE, *HAND], ids=_label)
+def test_converted_model_means_the_same(case: Case) -> None:
+    _compare(case, prepare(case.model).run(case.feeds), _expected(case))
