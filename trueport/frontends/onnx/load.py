@@ -18,6 +18,7 @@ import onnx.shape_inference
 import onnx_ir as ir
 
 from trueport.errors import InvalidModel
+from trueport.frontends.onnx.dialect import rehome_runtime_operators
 from trueport.frontends.onnx.external import check_external_data
 from trueport.ir.maps import from_proto
 from trueport.ir.schemas import CANONICAL_OPSETS
@@ -87,6 +88,7 @@ def _from_proto(proto: onnx.ModelProto, base_dir: Path | None, where: str) -> ir
     _check_names(proto, where)
     check_external_data(proto, base_dir, where)
     model = from_proto(proto)
+    rehome_runtime_operators(model)
     _sort(model, where)
     _check(model, where)
     if base_dir is not None:

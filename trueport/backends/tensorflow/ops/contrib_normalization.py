@@ -9,6 +9,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
+from trueport.backends.tensorflow.ops.normalization import layer_normalization
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -17,11 +18,24 @@ __all__: list[str] = []
 _MS = "com.microsoft"
 
 
-@maps("SimplifiedLayerNormalization", error=accumulation(8))
+@maps("LayerNormalization", domain=_MS, error=accumulation(8))
+def layer_normalization_before_17(
+    t: Translation,
+    X: Tensor,
+    Scale: Tensor,
+    B: Tensor | None,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+    stash_type: int = 1,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return layer_normalization(t, X, Scale, B, axis=axis, epsilon=epsilon, stash_type=stash_type)
+
+
+@maps("SimplifiedLayerNormalization", domain=_MS, error=accumulation(8))
 def simplified_layer_normalization(
     t: Translation, X: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> tuple[Tensor, Tensor]:
-    """The runtime keeps it in ONNX's own domain, though ONNX does not define it."""
     rank = X.shape.rank
     axes = list(range(axis % rank, rank))
     x = tf.cast(X, _wider(X.dtype, tf_dtype(ir.DataType(stash_type))))
