@@ -53,15 +53,18 @@ def make_model(
     domain: str = "",
     opset: int | None = None,
     constants: Sequence[int] = (),
+    fixed: Sequence[int] = (),
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A one-node model; inputs listed in ``constants`` are initializers, all other dims are dynamic."""
+    """A one-node model; inputs in ``constants`` are initializers, dims of those in ``fixed`` known, others dynamic."""
     first = input_sets[0]
     names = ["" if array is None else f"x{i}" for i, array in enumerate(first)]
     node = oh.make_node(op, names, [f"y{i}" for i in range(outputs)], name="node", domain=domain, **attributes)
     inputs = [
         oh.make_tensor_value_info(
-            name, oh.np_dtype_to_tensor_dtype(array.dtype), [f"{name}_d{k}" for k in range(array.ndim)]
+            name,
+            oh.np_dtype_to_tensor_dtype(array.dtype),
+            array.shape if i in fixed else [f"{name}_d{k}" for k in range(array.ndim)],
         )
         for i, (name, array) in enumerate(zip(names, first, strict=True))
         if array is not None and i not in constants
@@ -100,12 +103,13 @@ def check(
     domain: str = "",
     opset: int | None = None,
     constants: Sequence[int] = (),
+    fixed: Sequence[int] = (),
     bound: ErrorBound | None = None,
     **attributes: Any,
 ) -> None:
     """Convert the node once, run every input set, compare with ``versus`` within the declared bound."""
     model = make_model(
-        op, input_sets, outputs, domain=domain, opset=opset, constants=constants, **attributes
+        op, input_sets, outputs, domain=domain, opset=opset, constants=constants, fixed=fixed, **attributes
     )
     mapping = registry().find(op, domain)
     if bound is None:
