@@ -220,7 +220,8 @@ def _fold_view(node: ir.Node, folding: _Folding) -> None:
     )
     weight.shape = ir.Shape(shape)
     if reorders:
-        orders = {name: compose(order, perm) for name, order in (held or {weight.name: identity(len(perm))}).items()}
+        before = {weight.name: identity(len(perm)), **held}
+        orders = {name: compose(order, perm) for name, order in before.items()}
     else:
         orders = {weight.name: identity(len(shape))}
         weight.metadata_props.setdefault(ORIGINAL_SHAPE, ",".join(map(str, tensor.shape.numpy())))

@@ -1,0 +1,318 @@
+"""Nodes that do nothing go, paddings join the operator they pad for; on request, batch norms join their convolution.
+
+All but the last leave every bit as it is. Folding a batch norm is the same function with other roundings and other
+weights, so it is done only when asked for, and each one is reported.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.fidelity import EXACT, Loss
+from trueport.ir.dtypes import FLOATS
+from trueport.ir.layout import held_names, identity, note_held
+from trueport.ir.places import place
+from trueport.ir.provenance import ORIGIN, origins
+
+__all__ = ["FOLDED", "fold_batch_norms", "simplify"]
+
+FOLDED = "trueport.folded"
+"""Metadata of a weight: the nodes whose scale it holds by now, one per line."""
+
+
+def simplify(model: ir.Model) -> int:
+    """Drop what does nothing and fuse paddings, in place; how many nodes went."""
+    gone = 0
+    for graph in model.graphs():
+        for node in list(graph):
+            gone += _bypass(node) or _join_reshapes(node) or _join_padding(node)
+    return gone
+
+
+def _bypass(node: ir.Node) -> bool:
+    """Remove a node whose first output is its first input; the output's name is found through the input."""
+    does_nothing = _IDLE.get(node.op_type) if not node.domain else None
+    source = node.inputs[0] if node.inputs else None
+    if does_nothing is None or source is None or not does_nothing(node):
+        return False
+    made = node.outputs[0]
+    if made.is_graph_output() or any(value.uses() or value.is_graph_output() for value in node.outputs[1:]):
+        return False
+    rank = source.shape.rank() if source.shape is not None else 0
+    for name, perm in {made.name or "": identity(rank), **held_names(made)}.items():
+        if name:
+            note_held(source, name, perm)
+    if source.shape is None:
+        source.shape = made.shape
+    made.replace_all_uses_with(source)
+    _remove(node)
+    return True
+
+
+def _remove(node: ir.Node) -> None:
+    assert node.graph is not None
+    node.graph.remove(node, safe=True)
+
+
+def _dims(value: ir.Value | None) -> tuple[int | str, ...] | None:
+    """Dims that are numbers or named; None as soon as one is open."""
+    if value is None or value.shape is None:
+        return None
+    dims = [dim if isinstance(dim, int) else dim.value for dim in value.shape]
+    named = tuple(dim for dim in dims if dim is not None)
+    return named if len(named) == len(dims) else None
+
+
+def _array(node: ir.Node, index: int) -> np.ndarray | None:
+    """A constant input."""
+    value = node.inputs[index] if index < len(node.inputs) else None
+    if value is None or value.const_value is None or value.is_graph_input():
+        return None
+    return np.asarray(value.const_value.numpy())
+
+
+def _absent(node: ir.Node, index: int) -> bool:
+    return index >= len(node.inputs) or node.inputs[index] is None
+
+
+def _int(node: ir.Node, name: str, default: int) -> int:
+    return node.attributes[name].as_int() if name in node.attributes else default
+
+
+def _ints(node: ir.Node, name: str) -> tuple[int, ...] | None:
+    return tuple(node.attributes[name].as_ints()) if name in node.attributes else None
+
+
+def _text(node: ir.Node, name: str, default: str) -> str:
+    return node.attributes[name].as_string() if name in node.attributes else default
+
+
+def _same_shape(node: ir.Node) -> bool:
+    dims = _dims(node.inputs[0])
+    return dims is not None and dims == _dims(node.outputs[0])
+
+
+def _same_type(node: ir.Node) -> bool:
+    source = node.inputs[0]
+    return source is not None and source.dtype is not None and source.dtype == node.outputs[0].dtype
+
+
+def _not_training(node: ir.Node) -> bool:
+    mode = _array(node, 2)
+    return _absent(node, 2) or (mode is not None and not mode.any())
+
+
+def _in_order(node: ir.Node) -> bool:
+    perm = _ints(node, "perm")
+    source = node.inputs[0]
+    rank = source.shape.rank() if source is not None and source.shape is not None else None
+    return perm == identity(len(perm)) if perm else rank in (0, 1)
+
+
+def _pads_nothing(node: ir.Node) -> bool:
+    pads = _array(node, 1)
+    return pads is not None and not pads.any()
+
+
+_IDLE: Mapping[str, Callable[[ir.Node], bool]] = MappingProxyType(
+    {
+        "Cast": _same_type,
+        "Dropout": _not_training,
+        "Expand": _same_shape,
+        "Identity": lambda node: True,
+        "Pad": _pads_nothing,
+        "Reshape": _same_shape,
+        "Transpose": _in_order,
+    }
+)
+"""When an operator does nothing."""
+
+
+def _join_reshapes(node: ir.Node) -> bool:
+    """The second of two reshapes alone says the shape, if it copies no dim from the first."""
+    source = node.inputs[0] if node.inputs else None
+    first = source.producer() if source is not None else None
+    shape = _array(node, 1)
+    if node.op_type != "Reshape" or first is None or first.op_type != "Reshape" or shape is None:
+        return False
+    data = first.inputs[0]
+    copies = 0 in shape and not _int(node, "allowzero", 0)
+    if copies or data is None or first.graph is not node.graph or len(first.outputs[0].uses()) != 1:
+        return False
+    if first.outputs[0].is_graph_output():
+        return False
+    node.replace_input_with(0, data)
+    node.metadata_props[ORIGIN] = "\n".join(dict.fromkeys((*origins(first), *origins(node))))
+    _remove(first)
+    return True
+
+
+def _join_padding(node: ir.Node) -> bool:
+    """A Pad with the value that an operator pads with itself becomes that operator's padding."""
+    neutral = _PADDED_WITH.get(node.op_type) if not node.domain else None
+    pad = node.inputs[0].producer() if neutral is not None and node.inputs[0] is not None else None
+    if neutral is None or pad is None or pad.op_type != "Pad" or pad.graph is not node.graph:
+        return False
+    made = pad.outputs[0]
+    pads = _spatial_pads(pad)
+    if pads is None or _pad_value(pad) != neutral or len(made.uses()) != 1 or made.is_graph_output():
+        return False
+    if not _pads_explicitly(node):
+        return False
+    own = _ints(node, "pads") or (0,) * len(pads)
+    node.attributes["pads"] = ir.AttrInt64s("pads", [a + b for a, b in zip(own, pads, strict=True)])
+    node.attributes["auto_pad"] = ir.AttrString("auto_pad", "NOTSET")
+    if node.op_type == "AveragePool":
+        node.attributes["count_include_pad"] = ir.AttrInt64("count_include_pad", 1)
+    node.replace_input_with(0, pad.inputs[0])
+    node.metadata_props[ORIGIN] = "\n".join(dict.fromkeys((*origins(pad), *origins(node))))
+    _remove(pad)
+    return True
+
+
+_PADDED_WITH: Mapping[str, float] = MappingProxyType({"AveragePool": 0.0, "Conv": 0.0, "MaxPool": -math.inf})
+
+
+def _pads_explicitly(node: ir.Node) -> bool:
+    """Whether adding to ``pads`` means the same as padding before: not with rounding up or padding by size."""
+    if _text(node, "auto_pad", "NOTSET") not in ("NOTSET", "VALID") or _int(node, "ceil_mode", 0):
+        return False
+    if node.op_type != "AveragePool":
+        return True
+    return not any(_ints(node, "pads") or ()) or bool(_int(node, "count_include_pad", 0))
+
+
+def _spatial_pads(pad: ir.Node) -> tuple[int, ...] | None:
+    """Begins and ends of the axes after batch and channel; None when others are padded, or anything is cropped."""
+    pads, source = _array(pad, 1), pad.inputs[0]
+    if pads is None or source is None or source.shape is None or _text(pad, "mode", "constant") != "constant":
+        return None
+    rank = source.shape.rank()
+    axes = list(range(rank)) if _absent(pad, 3) else _array(pad, 3)
+    if axes is None or rank < 3:
+        return None
+    begins, ends = np.zeros(rank, np.int64), np.zeros(rank, np.int64)
+    begins[list(axes)], ends[list(axes)] = pads[: len(axes)], pads[len(axes) :]
+    if begins.min() < 0 or ends.min() < 0 or begins[:2].any() or ends[:2].any():
+        return None
+    return (*begins[2:].tolist(), *ends[2:].tolist())
+
+
+def _pad_value(pad: ir.Node) -> float | None:
+    value = np.zeros(()) if _absent(pad, 2) else _array(pad, 2)
+    return None if value is None or value.dtype.kind not in "fi" else float(value.ravel()[0])
+
+
+def fold_batch_norms(model: ir.Model) -> list[Loss]:
+    """Scale the weights of Conv, ConvTranspose and Gemm by the batch norm behind them, in place.
+
+    Computed in float64 and rounded once. Returns a note for each: the same function, but the weights are others.
+    """
+    notes = []
+    for graph in model.graphs():
+        for node in list(graph):
+            if node.op_type == "BatchNormalization" and not node.domain:
+                notes += _fold_batch_norm(node)
+    return notes
+
+
+def _fold_batch_norm(norm: ir.Node) -> list[Loss]:
+    source = norm.inputs[0]
+    linear = source.producer() if source is not None else None
+    if linear is None or source is None or linear.domain or linear.op_type not in _OUTPUT_AXIS:
+        return []
+    parameters = [_array(norm, index) for index in range(1, 5)]
+    weight, bias = linear.inputs[1], _array(linear, 2)
+    free = len(source.uses()) == 1 and not source.is_graph_output() and linear.graph is norm.graph
+    if not free or any(p is None for p in parameters) or _int(norm, "training_mode", 0) or not _owned(weight):
+        return []
+    if not (_absent(linear, 2) or (bias is not None and _owned(linear.inputs[2]))) or not _plain(linear, bias):
+        return []
+    assert weight is not None and weight.const_value is not None
+    scale, shift, mean, variance = (np.asarray(p, np.float64) for p in parameters)
+    epsilon = norm.attributes["epsilon"].as_float() if "epsilon" in norm.attributes else 1e-5
+    factor = scale / np.sqrt(variance + epsilon)
+    old = np.asarray(weight.const_value.numpy())
+    _store(weight, _OUTPUT_AXIS[linear.op_type](linear, old.astype(np.float64), factor).astype(old.dtype), norm)
+    before = 0.0 if bias is None else bias.astype(np.float64)
+    _set_bias(linear, ((before - mean) * factor + shift).astype(old.dtype), norm)
+    _take_place(linear, norm)
+    return [Loss(place(norm), f"folded into {place(linear)}", "its weights are scaled and rounded anew", EXACT)]
+
+
+def _owned(value: ir.Value | None) -> bool:
+    """A constant float weight that nothing else uses."""
+    if value is None or value.const_value is None or value.is_graph_input() or value.is_graph_output():
+        return False
+    return len(value.uses()) == 1 and value.const_value.dtype in FLOATS
+
+
+def _plain(linear: ir.Node, bias: np.ndarray | None) -> bool:
+    """Conv always; Gemm when its result is A·B + C with C a vector over the output."""
+    if linear.op_type != "Gemm":
+        return True
+    scaled = any(linear.attributes[n].as_float() != 1.0 for n in ("alpha", "beta") if n in linear.attributes)
+    return not scaled and (bias is None or bias.ndim == 1)
+
+
+def _scale_first(linear: ir.Node, weight: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    return np.multiply(weight, factor.reshape(-1, *(1,) * (weight.ndim - 1)))
+
+
+def _scale_grouped(linear: ir.Node, weight: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """ConvTranspose: (inputs, outputs / groups, …), the inputs of a group one after the other."""
+    groups = _int(linear, "group", 1)
+    split = weight.reshape(groups, -1, *weight.shape[1:])
+    return np.multiply(split, factor.reshape(groups, 1, -1, *(1,) * (weight.ndim - 2))).reshape(weight.shape)
+
+
+def _scale_columns(linear: ir.Node, weight: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    return np.multiply(weight, factor[:, None] if _int(linear, "transB", 0) else factor)
+
+
+_OUTPUT_AXIS: Mapping[str, Callable[[ir.Node, np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
+    {"Conv": _scale_first, "ConvTranspose": _scale_grouped, "Gemm": _scale_columns}
+)
+"""How the weights of an operator are scaled per output channel."""
+
+
+def _store(value: ir.Value, array: np.ndarray, norm: ir.Node) -> None:
+    assert value.const_value is not None
+    value.const_value = ir.tensor(array, dtype=value.const_value.dtype, name=value.name)
+    known = value.metadata_props.get(FOLDED)
+    value.metadata_props[FOLDED] = "\n".join(filter(None, (known, *origins(norm))))
+
+
+def _set_bias(linear: ir.Node, array: np.ndarray, norm: ir.Node) -> None:
+    """The bias under its own name; where there was none, the batch norm's shift becomes it."""
+    bias = None if _absent(linear, 2) else linear.inputs[2]
+    if bias is None:
+        shift = norm.inputs[2]
+        assert shift is not None and shift.name is not None and isinstance(linear.graph, ir.Graph)
+        tensor = ir.tensor(array, name=f"{shift.name}.folded")
+        bias = ir.Value(
+            name=tensor.name, shape=ir.Shape(array.shape), type=ir.TensorType(tensor.dtype), const_value=tensor
+        )
+        graph = shift.graph if isinstance(shift.graph, ir.Graph) else linear.graph
+        graph.register_initializer(bias)
+        if len(linear.inputs) < 3:
+            linear.resize_inputs(3)
+        linear.replace_input_with(2, bias)
+    _store(bias, array, norm)
+
+
+def _take_place(linear: ir.Node, norm: ir.Node) -> None:
+    """What the batch norm made is made by the operator before it, under the same name."""
+    made, result = linear.outputs[0], norm.outputs[0]
+    graph = norm.graph
+    assert isinstance(graph, ir.Graph)
+    name, result.name = result.name, None
+    result.replace_all_uses_with(made, replace_graph_outputs=True)
+    made.name = name
+    linear.metadata_props[ORIGIN] = "\n".join(dict.fromkeys((*origins(linear), *origins(norm))))
+    _remove(norm)
