@@ -41,7 +41,7 @@ def transformed(scores: Any, name: str) -> Any:
 
 
 def two_columns(score: Any, name: str, *, signed: bool) -> Any:
-    """One score ``[N, 1]`` as two classes': its opposite, which is -s for a signed score and 1 - s for others, and s."""
+    """One score ``[N, 1]`` as those of two classes: its opposite (-s, or 1 - s if it is unsigned) and itself."""
     opposite = -score if signed or name not in ("NONE", "PROBIT") else 1 - score
     return transformed(tf.concat([opposite, score], 1), name)
 
