@@ -88,13 +88,13 @@ def _wide_float(x: Tensor) -> Tensor:
 
 
 def _printed(x: Tensor) -> Tensor:
-    """Numbers as text, as ONNX Runtime writes them: 8 significant digits for float, 17 for double."""
+    """Numbers as text, as ONNX Runtime writes them: 8 significant digits, for double too."""
     if x.dtype == tf.bool:
         return tf.strings.as_string(tf.cast(x, tf.uint8))
     if is_integer(x):
         return tf.strings.as_string(x)
     x = x if x.dtype == tf.float64 else tf.cast(x, tf.float32)
-    text = tf.strings.as_string(x, precision=17 if x.dtype == tf.float64 else 8, shortest=True)
+    text = tf.strings.as_string(x, precision=8, shortest=True)
     infinite = tf.where(x > 0, "INF", "-INF")
     return tf.where(tf.math.is_nan(x), "NaN", tf.where(tf.math.is_inf(x), infinite, text))
 
