@@ -20,6 +20,7 @@ import onnx_ir as ir
 from trueport.errors import InvalidModel
 from trueport.frontends.onnx.dialect import rehome_runtime_operators
 from trueport.frontends.onnx.external import check_external_data
+from trueport.frontends.onnx.sparse import densified
 from trueport.ir.maps import from_proto
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.ir.skeleton import skeleton
@@ -87,7 +88,7 @@ def _from_proto(proto: onnx.ModelProto, base_dir: Path | None, where: str) -> ir
     _check_opsets(proto, where)
     _check_names(proto, where)
     check_external_data(proto, base_dir, where)
-    model = from_proto(proto)
+    model = from_proto(densified(proto))
     rehome_runtime_operators(model)
     _sort(model, where)
     _check(model, where)

@@ -1,0 +1,60 @@
+"""Sparse tensors that a model holds are made dense: the IR has no sparse ones, and they mean the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+__all__ = ["densified"]
+
+
+def densified(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """The model itself if it holds nothing sparse, else a copy without."""
+    if not any(_sparse_places(proto)):
+        return proto
+    copy = onnx.ModelProto()
+    copy.CopyFrom(proto)
+    for place in _sparse_places(copy):
+        if isinstance(place, onnx.AttributeProto):
+            place.t.CopyFrom(_dense(place.sparse_tensor, ""))
+            place.name, place.type = "value", onnx.AttributeProto.TENSOR
+            place.ClearField("sparse_tensor")
+        else:
+            place.initializer.extend(_dense(sparse, sparse.values.name) for sparse in place.sparse_initializer)
+            place.ClearField("sparse_initializer")
+    return copy
+
+
+def _sparse_places(proto: onnx.ModelProto) -> Iterator[onnx.GraphProto | onnx.AttributeProto]:
+    """Graphs with sparse initializers, and Constant's sparse attributes."""
+    yield from _in_graph(proto.graph)
+    for function in proto.functions:
+        yield from _in_nodes(function.node)
+
+
+def _in_graph(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto | onnx.AttributeProto]:
+    if graph.sparse_initializer:
+        yield graph
+    yield from _in_nodes(graph.node)
+
+
+def _in_nodes(nodes: Iterator[onnx.NodeProto]) -> Iterator[onnx.GraphProto | onnx.AttributeProto]:
+    for node in nodes:
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.SPARSE_TENSOR and node.op_type == "Constant":
+                yield attribute
+            for graph in (attribute.g, *attribute.graphs):
+                yield from _in_graph(graph)
+
+
+def _dense(sparse: onnx.SparseTensorProto, name: str) -> onnx.TensorProto:
+    """Indices are linear, or one row of coordinates per value."""
+    values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
+    dims = tuple(sparse.dims)
+    array = np.zeros(dims, values.dtype)
+    linear = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), dims)
+    array.reshape(-1)[linear] = values
+    return numpy_helper.from_array(array, name)
