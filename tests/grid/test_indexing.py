@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.grid.harness import check
-from tests.grid.test_shape import COMMON, INT64_MAX, INT64_MIN, NARROW, OLD, data, ints, versus
+from tests.grid.test_shape import BOOL, COMMON, INT64_MAX, INT64_MIN, NARROW, OLD, data, ints, versus
 
 SLICES = [
     ([0], [INT64_MAX], [0], [1]),
@@ -88,7 +88,7 @@ def test_gather_nd(shape: tuple, indices: list, batch_dims: int) -> None:
 
 
 REDUCTIONS = ["none", "add", "mul", "max", "min"]
-SCATTERED = [t for t in COMMON if t != bool]
+SCATTERED = [t for t in COMMON if t != BOOL]
 
 
 @pytest.mark.parametrize("dtype", SCATTERED, ids=str)

@@ -10,16 +10,21 @@ from tests.grid.harness import check
 
 INT64_MAX, INT64_MIN = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 
-COMMON = [np.dtype(t) for t in "float32 float64 float16 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool".split()]
+BOOL, STRING = np.dtype(bool), np.dtype(object)
+INTEGERS = [np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+COMMON = [*(np.dtype(f"float{bits}") for bits in (16, 32, 64)), *INTEGERS, BOOL]
 COMPLEX = [np.dtype(np.complex64), np.dtype(np.complex128)]
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
-NARROW = [
-    np.dtype(getattr(ml_dtypes, name))
-    for name in (
-        "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu float4_e2m1fn int4 uint4 int2 uint2"
-    ).split()
+NARROW_FLOATS = [
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
+    "float8_e8m0fnu",
+    "float4_e2m1fn",
 ]
-OLD = [*COMMON, *COMPLEX, np.dtype(object)]
+NARROW = [np.dtype(getattr(ml_dtypes, name)) for name in (*NARROW_FLOATS, "int4", "uint4", "int2", "uint2")]
+OLD = [*COMMON, *COMPLEX, STRING]
 ALL = [*OLD, BFLOAT16, *NARROW]
 
 
@@ -31,9 +36,9 @@ def data(*shape: int, dtype: object = np.float32) -> np.ndarray:
     """Different small numbers, as far as the type has that many; signed where it has signs."""
     dtype = np.dtype(dtype)
     numbers = np.asarray(np.arange(int(np.prod(shape))).reshape(shape))
-    if dtype == object:
+    if dtype == STRING:
         return np.array([f"s{n}é" for n in numbers.ravel()], object).reshape(shape)
-    if dtype == bool:
+    if dtype == BOOL:
         return numbers % 3 == 1
     if dtype.kind == "c":
         return (numbers + 1j * (numbers - 3)).astype(dtype)
@@ -44,7 +49,7 @@ def data(*shape: int, dtype: object = np.float32) -> np.ndarray:
 
 
 def versus(dtype: np.dtype) -> str:
-    return "ort" if dtype in COMMON or dtype == object else "reference"
+    return "ort" if dtype in COMMON or dtype == STRING else "reference"
 
 
 @pytest.mark.parametrize("dtype", ALL, ids=str)

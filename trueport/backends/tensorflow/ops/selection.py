@@ -62,7 +62,11 @@ def top_k(t: Translation, X: Tensor, K: Tensor, *, axis: int, largest: int) -> t
 
 @maps("NonZero", fidelity=BITWISE, audited=13)
 def non_zero(t: Translation, X: Tensor) -> Tensor:
-    return tf.transpose(tf.where(_is_set(X)))
+    found = _is_set(X)
+    if X.shape.rank == 0:
+        # A scalar has no coordinates; TensorFlow's Where takes none.
+        return tf.zeros(tf.stack([0, tf.cast(found, tf.int32)]), tf.int64)
+    return tf.transpose(tf.where(found))
 
 
 def _is_set(X: Tensor) -> Tensor:
