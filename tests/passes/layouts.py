@@ -15,7 +15,7 @@ import onnx_ir as ir
 import onnxruntime as ort
 from onnx_ir.passes.common import LiftConstantsToInitializersPass, ShapeInferencePass
 
-from trueport.ir.layout import channels_last, held_names, inverse
+from trueport.ir.layouts import channels_last, held_names, inverse
 from trueport.passes.layout import assign_layouts
 
 _CHANNEL_OPS = """

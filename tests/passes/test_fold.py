@@ -7,7 +7,7 @@ import onnx_ir as ir
 import pytest
 
 from tests.passes.layouts import copy, count, feeds_of, model_of, prepare, run
-from trueport.ir.layout import ORIGINAL_SHAPE, held_names
+from trueport.ir.layouts import ORIGINAL_SHAPE, held_names
 from trueport.passes.fold import fold_constants
 
 

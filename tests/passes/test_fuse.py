@@ -8,7 +8,7 @@ import pytest
 
 from tests.passes.layouts import copy, count, feeds_of, model_of, run
 from trueport.fidelity import EXACT
-from trueport.ir.layout import held_names
+from trueport.ir.layouts import held_names
 from trueport.ir.provenance import mark_origins, origins
 from trueport.passes.fuse import FOLDED, fold_batch_norms, simplify
 

@@ -12,7 +12,7 @@ import onnx_ir as ir
 import pytest
 
 from tests.passes.layouts import assigned, check, count, honours, model_of, prepare
-from trueport.ir.layout import held_names
+from trueport.ir.layouts import held_names
 from trueport.passes.layout import assign_layouts
 
 LIGHT = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"

@@ -1,25 +1,94 @@
-"""Values that are held in another axis order than in the source: which one, and of which source value."""
+"""The order in which a value's axes are held, as a permutation: axis ``i`` held is axis ``perm[i]`` of the original.
+
+Held values are recorded in the graph itself, so that whoever asks for a value by its original name can undo it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import onnx_ir as ir
 
-__all__ = ["LAYOUT", "LAYOUT_OF", "mark_layout", "source_layout"]
+__all__ = [
+    "LAYOUT",
+    "ORIGINAL_SHAPE",
+    "Perm",
+    "channels_last",
+    "compose",
+    "held_names",
+    "identity",
+    "inverse",
+    "is_identity",
+    "lift",
+    "note_held",
+    "rewrite_held",
+    "source_names",
+]
+
+Perm = tuple[int, ...]
 
 LAYOUT = "trueport.layout"
-LAYOUT_OF = "trueport.layout_of"
+"""Metadata of a value: one line ``perm name`` for each original value that it holds in another order."""
+ORIGINAL_SHAPE = "trueport.original_shape"
+"""Metadata of a stored weight whose rank differs from the original's: the original dims, after undoing the layout."""
 
 
-def mark_layout(value: ir.Value, perm: Sequence[int], of: str) -> None:
-    """``value`` is the source's value ``of``, transposed by ``perm``."""
-    value.metadata_props[LAYOUT] = ",".join(map(str, perm))
-    value.metadata_props[LAYOUT_OF] = of
+def identity(rank: int) -> Perm:
+    return tuple(range(rank))
 
 
-def source_layout(value: ir.Value) -> tuple[str, tuple[int, ...] | None]:
-    """The source's name for a value, and the permutation that it is held in."""
-    perm = value.metadata_props.get(LAYOUT)
-    name = value.metadata_props.get(LAYOUT_OF) or value.name or ""
-    return name, tuple(map(int, perm.split(","))) if perm else None
+def is_identity(perm: Sequence[int]) -> bool:
+    return all(axis == place for place, axis in enumerate(perm))
+
+
+def compose(first: Perm, second: Perm) -> Perm:
+    """The permutation of transposing by ``first`` and the result by ``second``."""
+    return tuple(first[axis] for axis in second)
+
+
+def inverse(perm: Perm) -> Perm:
+    places = [0] * len(perm)
+    for place, axis in enumerate(perm):
+        places[axis] = place
+    return tuple(places)
+
+
+def lift(perm: Perm, rank: int) -> Perm:
+    """The same permutation with leading unit axes that stay in place, as broadcasting adds them."""
+    added = rank - len(perm)
+    return (*range(added), *(axis + added for axis in perm))
+
+
+def channels_last(rank: int) -> Perm:
+    """From N, C, spatial… to N, spatial…, C."""
+    return (0, *range(2, rank), 1)
+
+
+def note_held(value: ir.Value, name: str, perm: Iterable[int]) -> None:
+    """Record that ``value`` is the value called ``name``, transposed by ``perm``."""
+    line = f"{','.join(map(str, perm))} {name}"
+    known = value.metadata_props.get(LAYOUT)
+    value.metadata_props[LAYOUT] = f"{known}\n{line}" if known else line
+
+
+def rewrite_held(value: ir.Value, orders: Mapping[str, Perm]) -> None:
+    """Replace the whole record."""
+    value.metadata_props.pop(LAYOUT, None)
+    for name, perm in orders.items():
+        note_held(value, name, perm)
+
+
+def held_names(value: ir.Value) -> dict[str, Perm]:
+    """The original names that a value stands for, each with the permutation that was applied to it."""
+    lines = value.metadata_props.get(LAYOUT, "").splitlines()
+    pairs = (line.split(" ", 1) for line in lines)
+    return {name: tuple(int(axis) for axis in axes.split(",") if axis) for axes, name in pairs}
+
+
+def source_names(value: ir.Value) -> dict[str, Perm | None]:
+    """All names under which the source knows a value, with the order it is held in; None where it is the source's."""
+    held = held_names(value)
+    found: dict[str, Perm | None] = {name: None if is_identity(perm) else perm for name, perm in held.items()}
+    if value.name and not any(value.name.startswith(f"{name}@") for name in held):
+        found.setdefault(value.name, None)
+    return found

@@ -7,7 +7,7 @@ What may be folded is chosen so that no number changes and no weight is lost:
 * floats: only where they carry on a computation on integers (``Floor(dim * 0.5)``), and only by operators that
   IEEE 754 rounds correctly, which every runtime computes alike;
 * weights (other floats, large tables): only seen in another order or shape, and only when nothing else uses the
-  weight. It stays one weight under its own name, and records how it is held (see trueport.ir.layout).
+  weight. It stays one weight under its own name, and records how it is held (see trueport.ir.layouts).
 
 DequantizeLinear and QuantizeLinear of constants stay: quantization must survive. So do random operators and
 control flow.
@@ -24,7 +24,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from trueport.ir.dtypes import BOOL, FLOATS, INTEGERS, STRINGS
-from trueport.ir.layout import ORIGINAL_SHAPE, compose, held_names, identity, rewrite_held
+from trueport.ir.layouts import ORIGINAL_SHAPE, compose, held_names, identity, rewrite_held
 from trueport.passes.dims import OpenDims
 
 __all__ = ["fold_constants"]

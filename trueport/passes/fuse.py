@@ -15,7 +15,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import EXACT, Loss
 from trueport.ir.dtypes import FLOATS
-from trueport.ir.layout import held_names, identity, note_held
+from trueport.ir.layouts import held_names, identity, note_held
 from trueport.ir.places import place
 from trueport.ir.provenance import ORIGIN, origins
 

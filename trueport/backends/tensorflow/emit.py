@@ -14,7 +14,7 @@ from trueport.backends.tensorflow.dtypes import onnx_dtype
 from trueport.backends.tensorflow.weights import WeightStore
 from trueport.errors import EmitError, TrueportError
 from trueport.ir.artifact import InnerValue
-from trueport.ir.layouts import source_layout
+from trueport.ir.layouts import source_names
 from trueport.ir.places import place
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.bind import bind
@@ -48,11 +48,11 @@ class Scope:
     @property
     def held_values(self) -> dict[str, InnerValue]:
         """The plain tensors made here, by ONNX value name, with the layout they are held in."""
-        found = {}
+        found: dict[str, InnerValue] = {}
         for value, made in self._values.items():
-            if value.name and tf.is_tensor(made):
-                name, perm = source_layout(value)
-                found[name] = InnerValue(made.name, perm)
+            for name, perm in source_names(value).items() if value.name and tf.is_tensor(made) else ():
+                if perm is None or name not in found:
+                    found[name] = InnerValue(made.name, perm)
         return found
 
     def run_graph(self, graph: ir.Graph, inputs: Sequence[Any]) -> list[Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx_ir as ir
 
-from trueport.ir.layout import Perm, compose, identity, inverse, is_identity, lift, note_held
+from trueport.ir.layouts import Perm, compose, identity, inverse, is_identity, lift, note_held
 from trueport.passes.layout.decide import captured, decide, subgraphs_of
 from trueport.passes.layout.plan import Form, Plan, dims_of
 from trueport.passes.layout.roots import Roots, same_but_for_units
@@ -21,7 +21,7 @@ def assign_layouts(model: ir.Model, honours_channels_last: Callable[[ir.Node], b
 
     ``honours_channels_last`` says of a node whether the target's handler takes input 0 and makes output 0
     channel-last when ``node.meta["channels_last"]`` is set. Shapes must be inferred. The graph's inputs and
-    outputs stay as they are; an inner value that is held in another order says so (see trueport.ir.layout).
+    outputs stay as they are; an inner value that is held in another order says so (see trueport.ir.layouts).
     """
     shop = Workshop(model)
     _assign(model.graph, shop, honours_channels_last)
@@ -101,12 +101,15 @@ class _Rewrite:
         """The model's own name for this order of the root if it has one, else the root's with the order."""
         original = self._original_names.get(root, root.name or "value")
         alias = self._roots.names.get(root, {}).get(perm)
-        if is_identity(perm) and len(perm) == len(self._dims.get(root) or dims_of(root)):
+        rank = len(self._dims.get(root) or dims_of(root))
+        if is_identity(perm) and len(perm) == rank:
             held.name = original
         elif alias:
             held.name = alias
         else:
             held.name = self._shop.fresh(f"{original}@{''.join(map(str, perm))}")
+            if held is not root and len(perm) == rank:
+                note_held(held, original, perm)
 
     def _get(self, value: ir.Value, form: Form) -> ir.Value:
         """The value that holds this order, made by a transpose when there is none."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from trueport.ir.layout import Perm, channels_last, identity
+from trueport.ir.layouts import Perm, channels_last, identity
 from trueport.passes.layout.plan import Plan, dims_of, padded, rank_of
 from trueport.passes.layout.workshop import Workshop
 

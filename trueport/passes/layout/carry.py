@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from trueport.ir.layout import Perm, channels_last, inverse, lift
+from trueport.ir.layouts import Perm, channels_last, inverse, lift
 from trueport.passes.layout.plan import (
     Edit,
     Form,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 
 import onnx_ir as ir
 
-from trueport.ir.layout import Perm, channels_last, identity, is_identity
+from trueport.ir.layouts import Perm, channels_last, identity, is_identity
 from trueport.passes.layout.plan import Form, Plan, Rule, dims_of, is_constant, rank_of
 from trueport.passes.layout.roots import Roots, same_but_for_units, volume
 from trueport.passes.layout.rules import CHANNELS, RULES, gains_from_channels_last

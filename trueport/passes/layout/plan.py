@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 import onnx_ir as ir
 
-from trueport.ir.layout import Perm, is_identity
+from trueport.ir.layouts import Perm, is_identity
 from trueport.passes.layout.workshop import Workshop
 
 __all__ = [

@@ -9,7 +9,7 @@ import math
 
 import onnx_ir as ir
 
-from trueport.ir.layout import Perm, compose, identity, lift
+from trueport.ir.layouts import Perm, compose, identity, lift
 from trueport.passes.layout.plan import Form, dims_of, rank_of
 
 __all__ = ["Roots", "same_but_for_units", "volume"]
