@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
 import onnx_ir as ir
 
-from tests.grid.harness import assert_close, make_model, run_ort
+from tests.grid.harness import assert_close, make_model, run_ort, run_reference
+from trueport.backend import prepare
 from trueport.backends.tensorflow.module import build_module
 from trueport.backends.tensorflow.registry import registry
+from trueport.fidelity import ulps
 from trueport.passes.pipeline import canonicalize
 
-__all__ = ["check_channels_last", "check_half"]
+__all__ = ["check_channels_last", "check_half", "check_like_input"]
 
 
 def check_channels_last(op: str, *arrays: np.ndarray | None, outputs: int = 1, **attributes: Any) -> None:
     """Run the node as the layout pass leaves it: its first input and all outputs are channel-last."""
     proto = make_model(op, [arrays], outputs, constants=range(1, len(arrays)), **attributes)
-    want = run_ort(proto, {"x0": arrays[0]})
+    want = run_ort(_declared(proto), {"x0": arrays[0]})
     model = ir.from_proto(proto)
     canonicalize(model, registry())
     (node,) = (node for node in model.graph if node.op_type == op)
@@ -34,13 +37,35 @@ def check_channels_last(op: str, *arrays: np.ndarray | None, outputs: int = 1, *
         assert_close(np.moveaxis(made[f"y{index}"].numpy(), -1, 1), expected, mapping.error, 64, f"{op} output {index}")
 
 
-def check_half(op: str, dtype: Any, *arrays: np.ndarray | None, terms: int = 1, **attributes: Any) -> None:
-    """Half precision against ONNX Runtime in float32 on the same values: rounded once, at the end."""
-    from trueport.backend import prepare
+def check_like_input(op: str, *arrays: np.ndarray | None, terms: int = 1, **attributes: Any) -> None:
+    """For operators whose output ONNX's shape inference does not find at dynamic dims: it has the input's rank."""
+    model = _declared(make_model(op, [arrays], **attributes))
+    feeds = {f"x{i}": a for i, a in enumerate(arrays) if a is not None}
+    mapping = registry().find(op)
+    assert mapping is not None
+    assert_close(prepare(model).run(feeds)[0], run_ort(model, feeds)[0], mapping.error or ulps(0), terms, op)
 
+
+def _declared(model: onnx.ModelProto) -> onnx.ModelProto:
+    output, given = model.graph.output[0], model.graph.input[0]
+    if not output.type.tensor_type.HasField("shape"):
+        output.type.CopyFrom(given.type)
+        for index, dim in enumerate(output.type.tensor_type.shape.dim):
+            dim.dim_param = f"y{index}"
+    return model
+
+
+def check_half(op: str, dtype: Any, *arrays: np.ndarray | None, terms: int = 1, **attributes: Any) -> None:
+    """Another float type against a wider one on the same values: rounded once, at the end.
+
+    Half precision is judged by ONNX Runtime in float32, float64 by ONNX's reference.
+    """
+    exact = np.float64 if dtype == np.float64 else np.float32
+    judge = run_reference if dtype == np.float64 else run_ort
     narrow = [a if a is None or a.dtype.kind != "f" else a.astype(dtype) for a in arrays]
-    wide = [a if a is None or a.dtype != dtype else a.astype(np.float32) for a in narrow]
-    want = run_ort(make_model(op, [wide], **attributes), {f"x{i}": a for i, a in enumerate(wide) if a is not None})
+    wide = [a if a is None or a.dtype != dtype else a.astype(exact) for a in narrow]
+    feeds = {f"x{i}": a for i, a in enumerate(wide) if a is not None}
+    want = judge(make_model(op, [wide], **attributes), feeds)
     rep = prepare(make_model(op, [narrow], **attributes))
     got = rep.run({f"x{i}": a for i, a in enumerate(narrow) if a is not None})
     mapping = registry().find(op)

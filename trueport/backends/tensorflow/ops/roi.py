@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,16 +18,16 @@ __all__: list[str] = []
 
 
 class _Samples(NamedTuple):
-    """Sampling points along one axis, [regions, bins, points]: two neighbours with their shares, and which count."""
+    """Sampling points along one axis, [regions, bins × points]: two neighbours with their shares."""
 
     low: Tensor
     high: Tensor
     low_share: Tensor
     high_share: Tensor
-    counts: Tensor
-    """points that the region has"""
+    counted: Tensor
+    """whether the region has the point"""
     number: Tensor
-    """how many they are, [regions]"""
+    """how many points each bin of a region has, [regions]"""
 
 
 @maps("RoiAlign", audited=22, error=accumulation(8, 4))
@@ -52,7 +53,7 @@ def roi_align(
         rows = _samples(top, tf.maximum(bottom - top, least), output_height, sampling_ratio, size_of(x, 2))
         columns = _samples(left, tf.maximum(right - left, least), output_width, sampling_ratio, size_of(x, 3))
         pool = _average if mode == "avg" else _largest
-        return tf.transpose(pool(x, batch_indices, rows, columns), [0, 3, 1, 2])
+        return tf.transpose(pool(x, batch_indices, rows, columns, (output_height, output_width)), [0, 3, 1, 2])
 
     return widened(apply, X, rois)
 
@@ -63,59 +64,74 @@ def _samples(start: Tensor, length: Tensor, bins: int, ratio: int, size: Size) -
     number = tf.fill(tf.shape(length), ratio) if ratio > 0 else tf.maximum(tf.cast(tf.math.ceil(step), tf.int32), 0)
     points = tf.range(ratio if ratio > 0 else tf.reduce_max(tf.concat([[0], number], 0)))
     within = (tf.cast(points, step.dtype) + 0.5) * (step / tf.cast(tf.maximum(number, 1), step.dtype))[:, None]
-    place = (start[:, None] + tf.range(bins, dtype=step.dtype) * step[:, None])[..., None] + within[:, None]
+    begins = start[:, None] + tf.range(bins, dtype=step.dtype) * step[:, None]
+    place = _flat(begins[..., None] + within[:, None])
     last = tf.cast(size - 1, place.dtype)
     inside = (place >= -1) & (place <= last + 1)
     place = tf.clip_by_value(place, 0, last)
-    low = tf.floor(place)
-    share = place - low
-    index = tf.cast(low, tf.int32)
+    low = tf.cast(tf.floor(place), tf.int32)
+    share = place - tf.floor(place)
     none = tf.zeros([], place.dtype)
     return _Samples(
-        index,
-        tf.minimum(index + 1, size - 1),
+        low,
+        tf.minimum(low + 1, size - 1),
         tf.where(inside, 1 - share, none),
         tf.where(inside, share, none),
-        (points < number[:, None])[:, None],
+        tf.tile(points < number[:, None], [1, bins]),
         number,
     )
 
 
+def _flat(x: Tensor) -> Tensor:
+    """[regions, bins, points] as [regions, bins × points]."""
+    shape = tf.shape(x)
+    return tf.reshape(x, tf.stack([shape[0], shape[1] * shape[2]]))
+
+
+def _outer(rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Both shaped to be broadcast over [regions, rows, columns, channels]."""
+    return rows[:, :, None, None], columns[:, None, :, None]
+
+
 def _corners(x: Tensor, batch: Tensor, rows: _Samples, columns: _Samples) -> Sequence[Tensor]:
-    """The four neighbours of all points times their shares: [regions, bins, points, bins, points, C] each."""
-    return [
-        _gathered(x, batch, row, column) * (y[:, :, :, None, None] * x_share[:, None, None])[..., None]
-        for row, y in ((rows.low, rows.low_share), (rows.high, rows.high_share))
-        for column, x_share in ((columns.low, columns.low_share), (columns.high, columns.high_share))
-    ]
+    """The four neighbours of all points times their shares: [regions, rows, columns, C] each."""
+    parts = []
+    for row, row_share in ((rows.low, rows.low_share), (rows.high, rows.high_share)):
+        for column, column_share in ((columns.low, columns.low_share), (columns.high, columns.high_share)):
+            first, second = _outer(row_share, column_share)
+            parts.append(_gathered(x, batch, row, column) * (first * second))
+    return parts
 
 
-def _counted(rows: _Samples, columns: _Samples) -> Tensor:
-    return (rows.counts[:, :, :, None, None] & columns.counts[:, None, None])[..., None]
+def _per_bin(x: Tensor, height: int, width: int) -> Tensor:
+    """[regions, rows, columns, C] as [regions, bins, points, bins, points, C]."""
+    regions, rows, columns, channels = tf.unstack(tf.shape(x))
+    return tf.reshape(x, tf.stack([regions, height, rows // height, width, columns // width, channels]))
 
 
-def _average(x: Tensor, batch: Tensor, rows: _Samples, columns: _Samples) -> Tensor:
-    counted = tf.cast(_counted(rows, columns), x.dtype)
-    total = tf.add_n([tf.reduce_sum(part * counted, [2, 4]) for part in _corners(x, batch, rows, columns)])
+def _average(x: Tensor, batch: Tensor, rows: _Samples, columns: _Samples, bins: tuple[int, int]) -> Tensor:
+    first, second = _outer(rows.counted, columns.counted)
+    total = tf.add_n(_corners(x, batch, rows, columns))
+    total = tf.where(first & second, total, tf.zeros([], x.dtype))
     number = tf.cast(tf.maximum(rows.number * columns.number, 1), x.dtype)
-    return total / number[:, None, None, None]
+    return tf.reduce_sum(_per_bin(total, *bins), [2, 4]) / number[:, None, None, None]
 
 
-def _largest(x: Tensor, batch: Tensor, rows: _Samples, columns: _Samples) -> Tensor:
+def _largest(x: Tensor, batch: Tensor, rows: _Samples, columns: _Samples, bins: tuple[int, int]) -> Tensor:
     """The largest of all weighted neighbours: what ONNX calls the maximum, though it is not that of the points."""
-    counted = _counted(rows, columns)
-    parts = [tf.where(counted, part, -math.inf) for part in _corners(x, batch, rows, columns)]
-    largest = tf.reduce_max(tf.stack([tf.reduce_max(part, [2, 4]) for part in parts]), 0)
+    first, second = _outer(rows.counted, columns.counted)
+    largest = functools.reduce(tf.maximum, _corners(x, batch, rows, columns))
+    largest = tf.reduce_max(_per_bin(tf.where(first & second, largest, -math.inf), *bins), [2, 4])
     empty = (rows.number * columns.number <= 0)[:, None, None, None]
     return tf.where(empty, tf.zeros([], x.dtype), largest)
 
 
 def _gathered(x: Tensor, batch: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """Cells of channel-first data: [regions, bins, cells, bins, cells, C] for rows and columns of each region."""
+    """Cells of channel-first data: [regions, rows, columns, C] for the rows and columns of each region."""
     number, channels, height, width = sizes_of(x, range(4))
     cells = tf.reshape(tf.transpose(x, [0, 2, 3, 1]), tf.stack([number * height * width, channels]))
-    lines = tf.cast(batch, tf.int32)[:, None, None] * height + rows
-    return tf.gather(cells, lines[:, :, :, None, None] * width + columns[:, None, None])
+    lines = tf.cast(batch, tf.int32)[:, None] * height + rows
+    return tf.gather(cells, lines[:, :, None] * width + columns[:, None, :])
 
 
 @maps("MaxRoiPool", audited=22, error=ulps(0))
@@ -128,9 +144,11 @@ def max_roi_pool(
         left, top, right, bottom = tf.unstack(_rounded(scaled), num=4, axis=1)
         rows, row_inside = _cells(top, bottom, pooled_shape[0], size_of(x, 2), x.dtype)
         columns, column_inside = _cells(left, right, pooled_shape[1], size_of(x, 3), x.dtype)
-        inside = (row_inside[:, :, :, None, None] & column_inside[:, None, None])[..., None]
-        found = tf.where(inside, _gathered(x, batch, rows, columns), -math.inf)
-        largest = tf.where(tf.reduce_any(inside, [2, 4]), tf.reduce_max(found, [2, 4]), tf.zeros([], x.dtype))
+        first, second = _outer(row_inside, column_inside)
+        found = tf.where(first & second, _gathered(x, batch, rows, columns), -math.inf)
+        any_inside = tf.reduce_any(_per_bin(first & second, *pooled_shape), [2, 4])
+        largest = tf.reduce_max(_per_bin(found, *pooled_shape), [2, 4])
+        largest = tf.where(any_inside, largest, tf.zeros([], x.dtype))
         return tf.transpose(largest, [0, 3, 1, 2])
 
     return widened(apply, X, rois)
@@ -142,11 +160,11 @@ def _rounded(x: Tensor) -> Tensor:
 
 
 def _cells(first: Tensor, last: Tensor, bins: int, size: Size, dtype: object) -> tuple[Tensor, Tensor]:
-    """Indices along one axis, [regions, bins, cells], and which of them lie in the bin and in the data."""
+    """Indices along one axis, [regions, bins × cells], and which of them lie in the bin and in the data."""
     step = tf.cast(tf.maximum(last - first + 1, 1), dtype) / bins
     edges = tf.range(bins, dtype=dtype) * step[:, None]
     begin = tf.clip_by_value(tf.cast(tf.floor(edges), tf.int32) + first[:, None], 0, size)
     beyond = tf.cast(tf.math.ceil((tf.range(bins, dtype=dtype) + 1) * step[:, None]), tf.int32)
     end = tf.clip_by_value(beyond + first[:, None], 0, size)
     cells = begin[..., None] + tf.range(tf.reduce_max(tf.concat([[0], tf.reshape(end - begin, [-1])], 0)))
-    return tf.minimum(cells, size - 1), cells < end[..., None]
+    return _flat(tf.minimum(cells, size - 1)), _flat(cells < end[..., None])
