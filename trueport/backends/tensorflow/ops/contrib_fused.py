@@ -32,7 +32,7 @@ _ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
 """By name; the parameters are the node's, in the order in which the runtime lists them."""
 
 
-@maps("FusedConv", domain=_MS, error=accumulation(8))
+@maps("FusedConv", domain=_MS, error=accumulation(8), channels_last=True)
 def fused_conv(
     t: Translation,
     X: Tensor,
@@ -61,7 +61,10 @@ def fused_conv(
         pads=pads,
         strides=strides,
     )
-    return _activated(t, activation, y if Z is None else y + Z, activation_params)
+    if Z is not None:
+        # Only X comes channel-last.
+        y += tf.transpose(Z, [0, *range(2, y.shape.rank), 1]) if t.channels_last else Z
+    return _activated(t, activation, y, activation_params)
 
 
 @maps("FusedGemm", domain=_MS, error=accumulation(8))

@@ -24,7 +24,6 @@ _D = ir.DataType
     "QuantizeLinear",
     audited=28,
     error=ulps(0),
-    channels_last=True,
     ignores={"output_dtype": "the type of the output says it"},
 )
 def quantize_linear(
@@ -40,11 +39,11 @@ def quantize_linear(
 ) -> Tensor:
     target, wide = t.output_type(), _division_type(t, precision)
     dividend = convert(x, t.input_type(0), wide)
-    divisor = _laid(t, convert(y_scale, t.input_type(1), wide), x, axis, block_size)
+    divisor = along_axis(convert(y_scale, t.input_type(1), wide), x, axis, block_size)
     ratio = tf.cast(dividend / opaque(divisor), tf.float32 if wide != _D.DOUBLE else tf.float64)
     real = ratio if target in NARROW_FLOATS else tf.round(ratio)
     if y_zero_point is not None and not _is_zero(t, y_zero_point):
-        real += tf.cast(_laid(t, convert(y_zero_point, target, _D.FLOAT), x, axis, block_size), real.dtype)
+        real += tf.cast(along_axis(convert(y_zero_point, target, _D.FLOAT), x, axis, block_size), real.dtype)
     if target in NARROW_FLOATS:
         return encode_float(tf.cast(real, tf.float32), target, bool(saturate), "up")
     held = clamp(real, target)
@@ -57,7 +56,6 @@ def quantize_linear(
     "DequantizeLinear",
     audited=28,
     error=ulps(0),
-    channels_last=True,
     ignores={"output_dtype": "the type of the output says it"},
 )
 def dequantize_linear(
@@ -68,8 +66,8 @@ def dequantize_linear(
     exact = source if source == _D.INT32 else _D.FLOAT
     value = convert(x, source, exact)
     if x_zero_point is not None and not _is_zero(t, x_zero_point):
-        value -= _laid(t, convert(x_zero_point, source, exact), x, axis, block_size)
-    scale = _laid(t, convert(x_scale, t.input_type(1), _D.FLOAT), x, axis, block_size)
+        value -= along_axis(convert(x_zero_point, source, exact), x, axis, block_size)
+    scale = along_axis(convert(x_scale, t.input_type(1), _D.FLOAT), x, axis, block_size)
     return tf.cast(tf.cast(value, tf.float32) * opaque(scale), t.output_dtype())
 
 
@@ -85,17 +83,6 @@ def _division_type(t: Translation, precision: int) -> ir.DataType:
     if chosen in FLOATS:
         return chosen
     return _D.DOUBLE if chosen == _D.INT32 else _D.FLOAT
-
-
-def _laid(t: Translation, parameter: Tensor, x: Tensor, axis: int, block_size: int) -> Tensor:
-    """A scale or zero point over the data, in the layout that they have."""
-    if not t.channels_last or parameter.shape.rank == 0:
-        return along_axis(parameter, x, axis, block_size)
-    rank = x.shape.rank
-    at = axis % rank
-    if block_size:
-        parameter = tf.transpose(parameter, [0, *range(2, rank), 1])
-    return along_axis(parameter, x, 0 if at == 0 else (at - 2) % (rank - 1) + 1, block_size)
 
 
 def _is_zero(t: Translation, zero_point: Tensor) -> bool:
