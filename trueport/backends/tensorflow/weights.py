@@ -8,6 +8,8 @@ order is stored in that order; the artifact records the permutation.
 
 from __future__ import annotations
 
+import functools
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -61,13 +63,17 @@ class WeightStore:
     def _store(self, name: str, value: ir.Value, tensor: ir.TensorProtocol, perm: tuple[int, ...] | None) -> None:
         """The first use decides the order in which a weight is kept: there is one variable for each."""
         array = as_numpy(tensor)
-        with tf.init_scope():
-            self.variables[name] = tf.Variable(
-                np.ascontiguousarray(array.transpose(perm)) if perm else array,
-                trainable=tensor.dtype in FLOATS | COMPLEX and not self._only_used_as(value, "state"),
-                name=_variable_name(name),
-                dtype=tf_dtype(tensor.dtype),
-            )
+        make = functools.partial(
+            tf.Variable,
+            np.ascontiguousarray(array.transpose(perm)) if perm else array,
+            trainable=tensor.dtype in FLOATS | COMPLEX and not self._only_used_as(value, "state"),
+            name=_variable_name(name),
+            dtype=tf_dtype(tensor.dtype),
+        )
+        # In a thread of its own, where no function is being traced: tf.function traces everything a second
+        # time when it sees a variable being made.
+        with ThreadPoolExecutor(1) as elsewhere:
+            self.variables[name] = elsewhere.submit(make).result()
         self.stored[name] = StoredWeight(name, name, perm)
         if isinstance(tensor, ir.ExternalTensor):
             tensor.release()

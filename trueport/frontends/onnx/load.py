@@ -90,6 +90,7 @@ def _from_proto(proto: onnx.ModelProto, base_dir: Path | None, where: str) -> ir
     check_external_data(proto, base_dir, where)
     model = from_proto(densified(proto))
     rehome_runtime_operators(model)
+    _open_negative_dims(model)
     _sort(model, where)
     _check(model, where)
     if base_dir is not None:
@@ -110,6 +111,15 @@ def _check_opsets(proto: onnx.ModelProto, where: str) -> None:
                 where=where,
                 remedy="install a newer onnx and trueport, or export the model at an older opset",
             )
+
+
+def _open_negative_dims(model: ir.Model) -> None:
+    """Some exporters write -1 for a dim that is not known; ONNX's word for it is no value."""
+    for graph in model.graphs():
+        made = (value for node in graph for value in node.outputs)
+        for value in (*graph.inputs, *made):
+            if value.shape is not None and any(isinstance(dim, int) and dim < 0 for dim in value.shape):
+                value.shape = ir.Shape([None if isinstance(dim, int) and dim < 0 else dim for dim in value.shape])
 
 
 def _sort(model: ir.Model, where: str) -> None:
