@@ -170,16 +170,21 @@ def by_hand(ranks_known: bool = True) -> Iterator[Case]:
         feeds = {n: x for i, (n, x) in enumerate(zip(names, arrays, strict=True)) if n and i not in item.constants}
         declared = [_declared(name, array, ranks_known) for name, array in feeds.items()]
         fixed = [onnx.numpy_helper.from_array(arrays[i], names[i]) for i in item.constants]
-        results = [onnx.ValueInfoProto(name=f"y{i}") for i in range(item.outputs)]
+        want = _wanted(item, arrays)
+        results = [
+            onnx.ValueInfoProto(name=f"y{i}") if want is None else _declared(f"y{i}", np.asarray(want[i]), ranks_known)
+            for i in range(item.outputs)
+        ]
         graph = oh.make_graph([node], "old", declared, results, fixed)
         opsets = [oh.make_opsetid(item.domain, _opset(pair))] + [oh.make_opsetid("", 12)] * bool(item.domain)
         model = oh.make_model(graph, opset_imports=opsets, ir_version=8)
-        want = None
-        if item.want is not None:
-            made = item.want(*arrays)
-            want = list(made) if isinstance(made, (tuple, list)) else [made]
         yield Case(f"{item.op}-{item.version}#{index}", pair, _typed(model), feeds, want, random=item.random)
     yield _optional()
+
+
+def _wanted(item: Row, arrays: list[Any]) -> list[Any] | None:
+    made = None if item.want is None else item.want(*arrays)
+    return made if made is None or isinstance(made, list) else list(made) if isinstance(made, tuple) else [made]
 
 
 def _optional() -> Case:
@@ -196,6 +201,5 @@ def _declared(name: str, array: np.ndarray, ranks_known: bool) -> onnx.ValueInfo
 
 
 def _typed(model: onnx.ModelProto) -> onnx.ModelProto:
-    """With the outputs' types, which ONNX Runtime wants; inference of very old versions may not give them."""
-    inferred = onnx.shape_inference.infer_shapes(model)
-    return inferred if all(v.type.WhichOneof("value") for v in inferred.graph.output) else model
+    """With the outputs' types, as ONNX asks for them."""
+    return onnx.shape_inference.infer_shapes(model)
