@@ -64,6 +64,16 @@ def _call(model: ir.Model, node: ir.Node, body: onnx.FunctionProto, domain: str)
     came_from = "\n".join(origins(node))
     for inner in function.graph.all_nodes():
         inner.metadata_props[ORIGIN] = came_from
+    _fill_in_defaults(node)
     node.domain = domain
     model.functions[function.identifier()] = function
     model.opset_imports[domain] = 1
+
+
+def _fill_in_defaults(node: ir.Node) -> None:
+    """A body may refer to an attribute that the node leaves to its default."""
+    schema = canonical_schema(node.op_type, node.domain)
+    assert schema is not None
+    for name, attribute in schema.attributes.items():
+        if name not in node.attributes and attribute.default_value.type != onnx.AttributeProto.UNDEFINED:
+            node.attributes[name] = ir.from_proto(attribute.default_value)

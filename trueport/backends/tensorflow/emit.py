@@ -57,7 +57,9 @@ class Scope:
 
     def run_graph(self, graph: ir.Graph, inputs: Sequence[Any]) -> list[Any]:
         """Translate all nodes in order; the values of the graph's outputs."""
-        self._values.update(zip(graph.inputs, inputs, strict=True))
+        if len(inputs) != len(graph.inputs):
+            raise EmitError(f"the graph {graph.name!r} takes {len(graph.inputs)} inputs, {len(inputs)} were given")
+        self._bind(graph.inputs, inputs)
         for node in graph:
             self._run_node(node)
         return [self.value(value) for value in graph.outputs]
@@ -113,10 +115,14 @@ class Scope:
             raise EmitError(
                 f"its translation gave {len(results)} results for {len(node.outputs)} outputs", where=place(node)
             )
-        self._values.update(zip(node.outputs, results, strict=False))
-        for value, result in zip(node.outputs, results, strict=False):
-            # ONNX infers no types behind an operator that it does not define: the tensor knows its own.
-            if value.type is None and tf.is_tensor(result):
+        self._bind(node.outputs, results)
+
+    def _bind(self, values: Iterable[ir.Value], made: Iterable[Any]) -> None:
+        for value, result in zip(values, made, strict=False):
+            self._values[value] = result
+            # ONNX infers no types behind an operator that it does not define, nor into every subgraph: the
+            # tensor knows its own.
+            if value.type is None and tf.is_tensor(result) and result.dtype != tf.variant:
                 value.type = ir.TensorType(onnx_dtype(result.dtype))
 
 
