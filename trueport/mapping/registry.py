@@ -77,6 +77,11 @@ class Registry:
         """The declaration of an operator, if there is one."""
         return self._mappings.get((domain, op))
 
+    def honours_channels_last(self, node: ir.Node) -> bool:
+        """Whether the node's handler also works on channel-last data."""
+        mapping = self.find(node.op_type, node.domain)
+        return mapping is not None and mapping.channels_last
+
     def assess(self, node: ir.Node) -> Finding:
         """What the target can do with this node, and why not all of it."""
         mapping = self.find(node.op_type, node.domain)
