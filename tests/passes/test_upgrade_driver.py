@@ -113,6 +113,7 @@ def test_a_model_without_opset_means_the_first_one() -> None:
 def test_the_domain_has_two_names() -> None:
     text = '<ir_version: 8, opset_import: ["ai.onnx": 11]> g (float[2,3,4] x) => (float[2,3,4] y) { y = Softmax (x) }'
     model = raised(text)
+    assert dict(model.opset_imports) == {"": CANONICAL_OPSETS[""]}
     assert_same(run_reference(ir.to_proto(model), {"x": X}), [folded_softmax(X, 1)], "ai.onnx")
 
 

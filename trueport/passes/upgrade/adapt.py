@@ -36,6 +36,8 @@ Adapter = Callable[..., Any]
 _A = TypeVar("_A", bound=Adapter)
 Adapters = Mapping[tuple[str, str, int], tuple[int, Adapter]]
 _ATTRIBUTE = "__trueport_upgrades__"
+_LONG_NAME = "ai.onnx"
+"""The other name of the domain whose name is empty."""
 _FIRST_IR_WITH_OPSETS = 3
 """Older models import no opset; they mean the first."""
 
@@ -150,6 +152,9 @@ def upgrade_model(model: ir.Model, adapters: Adapters) -> None:
     """
     if not model.opset_imports and model.ir_version < _FIRST_IR_WITH_OPSETS:
         model.opset_imports[""] = 1
+    for imports in (model.opset_imports, *(function.opset_imports for function in model.functions.values())):
+        if _LONG_NAME in imports:
+            imports[""] = imports.pop(_LONG_NAME)
     one_opset = all(
         model.opset_imports.get(domain, version) == version
         for function in model.functions.values()
@@ -174,9 +179,8 @@ def upgrade_model(model: ir.Model, adapters: Adapters) -> None:
 
 
 def _stamp(graph: ir.Graph, opsets: Mapping[str, int]) -> None:
-    plain = {"" if domain == "ai.onnx" else domain: version for domain, version in opsets.items()}
     for node in graph.all_nodes():
-        node.version = plain.get(node.domain)
+        node.version = opsets.get(node.domain)
 
 
 def _upgrade_graph(graph: ir.Graph, adapters: Adapters) -> None:
