@@ -201,5 +201,11 @@ def _declared(name: str, array: np.ndarray, ranks_known: bool) -> onnx.ValueInfo
 
 
 def _typed(model: onnx.ModelProto) -> onnx.ModelProto:
-    """With the outputs' types, as ONNX asks for them."""
-    return onnx.shape_inference.infer_shapes(model)
+    """With the outputs' types, as ONNX asks for them; where inference finds none they are like the first input."""
+    inferred = onnx.shape_inference.infer_shapes(model)
+    for value in inferred.graph.output:
+        if not value.type.WhichOneof("value"):
+            value.type.CopyFrom(inferred.graph.input[0].type)
+            for dim in value.type.tensor_type.shape.dim:
+                dim.Clear()
+    return inferred

@@ -22,10 +22,12 @@ from trueport.frontends.onnx.dialect import rehome_runtime_operators
 from trueport.frontends.onnx.external import check_external_data
 from trueport.frontends.onnx.sparse import densified
 from trueport.ir.maps import from_proto
-from trueport.ir.schemas import CANONICAL_OPSETS
+from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema, schema_at
 from trueport.ir.skeleton import skeleton
 
 __all__ = ["OnnxSource", "load_onnx"]
+
+_REDEFINED = "trueport.redefined"
 
 OnnxSource = str | os.PathLike[str] | onnx.ModelProto | ir.Model
 
@@ -155,7 +157,21 @@ def _with_ranks(bare: onnx.ModelProto) -> onnx.ModelProto:
     for value in (*proto.graph.input, *proto.graph.output):
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()
+    _hide_redefined(proto.graph, {imported.domain: imported.version for imported in proto.opset_import})
+    proto.opset_import.append(onnx.OperatorSetIdProto(domain=_REDEFINED, version=1))
     return proto
+
+
+def _hide_redefined(graph: onnx.GraphProto, opsets: dict[str, int]) -> None:
+    """What ONNX withdrew and later defined anew (GroupNormalization) is upgraded; only the checker refuses it."""
+    for node in graph.node:
+        for attribute in node.attribute:
+            for subgraph in (attribute.g, *attribute.graphs):
+                _hide_redefined(subgraph, opsets)
+        old = schema_at(node.op_type, node.domain, opsets.get(node.domain, 0))
+        newest = canonical_schema(node.op_type, node.domain)
+        if old and newest and old.deprecated and not newest.deprecated:
+            node.domain = _REDEFINED
 
 
 def _check(model: ir.Model, where: str) -> None:
