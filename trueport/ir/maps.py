@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import onnx
 import onnx_ir as ir
 
-__all__ = ["MapType", "from_proto", "map_type"]
+__all__ = ["MapType", "from_proto", "map_type", "to_proto"]
 
 _META = "trueport.map_type"
 
@@ -46,6 +46,17 @@ def from_proto(model: onnx.ModelProto) -> ir.Model:
     return loaded
 
 
+def to_proto(model: ir.Model) -> onnx.ModelProto:
+    """The inverse of :func:`from_proto`."""
+    proto = ir.to_proto(model)
+    graph = model.graph
+    for infos, values in ((proto.graph.input, graph.inputs), (proto.graph.output, graph.outputs)):
+        for info, value in zip(infos, values, strict=True):
+            if (kind := map_type(value)) is not None:
+                info.type.CopyFrom(_type_proto(kind))
+    return proto
+
+
 def _infos(graph: onnx.GraphProto) -> Iterable[onnx.ValueInfoProto]:
     yield from graph.input
     yield from graph.output
@@ -59,3 +70,9 @@ def _map_type(proto: onnx.TypeProto) -> MapType | None:
         return None
     mapping = inner.map_type
     return MapType(ir.DataType(mapping.key_type), ir.DataType(mapping.value_type.tensor_type.elem_type), in_sequence)
+
+
+def _type_proto(kind: MapType) -> onnx.TypeProto:
+    tensor = onnx.helper.make_tensor_type_proto(kind.value, [])
+    proto = onnx.helper.make_map_type_proto(kind.key, tensor)
+    return onnx.helper.make_sequence_type_proto(proto) if kind.in_sequence else proto

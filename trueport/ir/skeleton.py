@@ -5,6 +5,8 @@ from __future__ import annotations
 import onnx
 import onnx_ir as ir
 
+from trueport.ir.maps import to_proto
+
 __all__ = ["skeleton"]
 
 _SMALL_BYTES = 1024
@@ -27,7 +29,7 @@ def skeleton(model: ir.Model) -> onnx.ModelProto:
         if not value.is_graph_input():
             graph.inputs.append(value)
     try:
-        return ir.to_proto(model)
+        return to_proto(model)
     finally:
         while len(graph.inputs) > declared:
             graph.inputs.pop()

@@ -26,7 +26,7 @@ def index_of(x: Any, keys: Any) -> Any:
         return _index_in_sorted(tf.cast(x, tf.int64), table.astype(np.int64), len(table))
     found = _index_in_sorted(x, table[~np.isnan(table)], len(table), np.flatnonzero(~np.isnan(table)))
     nans = np.flatnonzero(np.isnan(table))
-    return tf.where(tf.math.is_nan(x), nans[0] if nans.size else len(table), found)
+    return tf.where(tf.math.is_nan(x), int(nans[0]) if nans.size else len(table), found)
 
 
 def translated(x: Any, keys: Any, values: Sequence[Any] | np.ndarray, default: Any, dtype: Any) -> Any:

@@ -54,9 +54,11 @@ def logistic(x: Any) -> Any:
 def probit(p: Any) -> Any:
     """The normal distribution's quantile by Winitzki's formula (four digits, as ONNX's runtimes have it)."""
     x = 2 * p - 1
-    log = tf.math.log((1 - x) * (1 + x))
+    # Written so that nothing cancels, neither around p = 1/2 nor at the ends.
+    log = tf.where(tf.abs(x) < 0.5, tf.math.log1p(-x * x), tf.math.log((1 - x) * (1 + x)))
     half = 2 / (math.pi * _WINITZKI) + 0.5 * log
-    size = tf.sqrt(tf.sqrt(half * half - log / _WINITZKI) - half)
+    root = tf.sqrt(half * half - log / _WINITZKI)
+    size = tf.sqrt(tf.where(half > 0, -log / _WINITZKI / (half + root), root - half))
     return math.sqrt(2) * tf.where(x < 0, -size, size)
 
 

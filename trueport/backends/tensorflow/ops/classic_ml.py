@@ -21,8 +21,8 @@ _ML = "ai.onnx.ml"
 def binarizer(t: Translation, X: Tensor, *, threshold: float) -> Tensor:
     if X.dtype.is_integer:
         # x > t is x > floor(t) among integers; a threshold beyond the type's range is met by all or by none.
-        low, high = X.dtype.limits
-        if not low <= math.floor(threshold) <= high:
+        limits = np.iinfo(X.dtype.as_numpy_dtype)
+        if not limits.min <= math.floor(threshold) <= limits.max:
             return tf.fill(tf.shape(X), tf.constant(int(threshold < 0), X.dtype))
         threshold = math.floor(threshold)
     return tf.cast(tf.constant(threshold, X.dtype) < X, X.dtype)

@@ -1,0 +1,584 @@
+"""Classic machine learning against ONNX Runtime: encoders, scalers, linear models, trees, support vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import pytest
+from onnx import TensorProto
+
+from tests.grid.harness import assert_close, run_ort
+from trueport.backend import prepare
+from trueport.backends.tensorflow.registry import registry
+from trueport.fidelity import ulps
+
+ML = "ai.onnx.ml"
+NUMBERS = [np.float32, np.float64, np.int64, np.int32]
+TRANSFORMS = ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"]
+
+
+def ml(
+    op: str, *input_sets: list[np.ndarray], outputs: int = 1, opset: int = 3, terms: int = 1, **attributes: Any
+) -> None:
+    """One node with dynamic dims, converted once; every input set against ONNX Runtime within the declared bound."""
+    model = node_model(op, input_sets[0], outputs, opset, **attributes)
+    mapping = registry().find(op, ML)
+    assert mapping is not None
+    rep = prepare(model)
+    for arrays in input_sets:
+        feeds = {f"x{i}": array for i, array in enumerate(arrays)}
+        want = run_ort(model, feeds)
+        for got, expected in zip(rep.run(feeds), want, strict=True):
+            assert_close(got, expected, mapping.error or ulps(0), terms, f"{op} for {arrays}", mapping.error is None)
+
+
+def strings(*items: str) -> np.ndarray:
+    return np.array(items, object)
+
+
+def numbers(shape: tuple[int, ...], dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
+    return (np.random.default_rng(seed).normal(size=shape) * 3).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_array_feature_extractor(dtype: Any) -> None:
+    ml(
+        "ArrayFeatureExtractor",
+        [numbers((2, 3, 4), dtype), np.array([3, 0])],
+        [numbers((1, 5, 4), dtype), np.array([1])],
+    )
+    ml("ArrayFeatureExtractor", [numbers((4,), dtype), np.array([[3, 0]])])
+
+
+def test_array_feature_extractor_of_strings() -> None:
+    ml("ArrayFeatureExtractor", [strings("a", "é"), np.array([1])])
+
+
+def test_binarizer() -> None:
+    ml("Binarizer", [np.array([[1, 1.5, 2, -np.inf, np.inf]], np.float32)], threshold=1.5)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS[1:])
+@pytest.mark.parametrize("threshold", [0.5, -1.0, 1e30, -1e30])
+def test_binarizer_of_other_types(dtype: Any, threshold: float) -> None:
+    # ONNX Runtime has it for float32 only.
+    model = node_model("Binarizer", [np.arange(-3, 4).astype(dtype)], 1, threshold=threshold)
+    x = np.arange(-3, 4).astype(dtype)
+    (got,) = prepare(model).run([x])
+    np.testing.assert_array_equal(got, (x > threshold).astype(dtype))
+
+
+def node_model(op: str, inputs: list[np.ndarray], outputs: int, opset: int = 3, **attributes: Any) -> onnx.ModelProto:
+    names = [f"x{i}" for i in range(len(inputs))]
+    node = oh.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=ML, **attributes)
+    declared = [
+        oh.make_tensor_value_info(n, oh.np_dtype_to_tensor_dtype(x.dtype), [None] * x.ndim)
+        for n, x in zip(names, inputs, strict=True)
+    ]
+    results = [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)]
+    graph = oh.make_graph([node], "g", declared, results)
+    opsets = [oh.make_opsetid("", 22), oh.make_opsetid(ML, opset)]
+    model = onnx.shape_inference.infer_shapes(oh.make_model(graph, opset_imports=opsets, ir_version=10))
+    # ONNX infers no types for a few of these operators: scores are float, labels as the attributes have them.
+    for index, value in enumerate(model.graph.output):
+        if not value.type.tensor_type.elem_type:
+            labels = TensorProto.STRING if "classlabels_strings" in attributes else TensorProto.INT64
+            integers = (outputs == 2 and index == 0) or "imputed_value_int64s" in attributes
+            value.type.tensor_type.elem_type = labels if integers else TensorProto.FLOAT
+    return model
+
+
+@pytest.mark.parametrize("replaced", [np.nan, 1.0])
+def test_imputer(replaced: float) -> None:
+    x = np.array([[1, np.nan, 2], [np.nan, 1, 1]], np.float32)
+    ml("Imputer", [x], [x[:1]], imputed_value_floats=[9.0, 8.0, 7.0], replaced_value_float=replaced)
+    ml("Imputer", [x], imputed_value_floats=[9.0], replaced_value_float=replaced)
+    ml("Imputer", [np.array([[1, 2], [3, 1]])], imputed_value_int64s=[9], replaced_value_int64=1)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_scaler(dtype: Any) -> None:
+    ml("Scaler", [numbers((3, 2), dtype)], [numbers((5, 2), dtype)], offset=[0.3, -2.0], scale=[1.7, 3.0])
+    ml("Scaler", [numbers((4,), dtype)], offset=[0.5], scale=[2.0])
+
+
+@pytest.mark.parametrize("norm", ["MAX", "L1", "L2"])
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_normalizer(norm: str, dtype: Any) -> None:
+    x = np.array([[-5, 3, 1], [0, 0, 0], [-1, -2, -3]]).astype(dtype)
+    ml("Normalizer", [x], [x[:1]], terms=3, norm=norm)
+    ml("Normalizer", [x[0]], terms=3, norm=norm)
+
+
+def test_normalizer_with_nan() -> None:
+    x = np.array([[1, np.nan, 2]], np.float32)
+    for norm in ("MAX", "L1", "L2"):
+        ml("Normalizer", [x], terms=3, norm=norm)
+
+
+@pytest.mark.parametrize(
+    ("keys", "x"),
+    [
+        ({"keys_strings": ["a", "é", "a", ""]}, strings("é", "a", "", "b", "")),
+        ({"keys_int64s": [3, -(2**63), 3, 2**63 - 1]}, np.array([3, -(2**63), 2**63 - 1, 0])),
+        (
+            {"keys_floats": [1.5, float("nan"), 0.0, float("inf")]},
+            np.array([np.nan, 1.5, -0.0, np.inf, -np.inf], np.float32),
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"values_strings": ["w", "x", "ÿ", "z"], "default_string": "none"},
+        {"values_int64s": [2**60 + 1, 2, 3, 4], "default_int64": -7},
+        {"values_floats": [0.1, float("nan"), float("inf"), -0.0]},
+    ],
+)
+def test_label_encoder(keys: dict[str, Any], x: np.ndarray, values: dict[str, Any]) -> None:
+    ml("LabelEncoder", [x.reshape(1, -1)], [x.reshape(-1, 1)[:2]], opset=4, **keys, **values)
+
+
+def test_label_encoder_by_tensors() -> None:
+    def tensor(items: Any, dtype: Any) -> onnx.TensorProto:
+        return onnx.numpy_helper.from_array(np.array(items, dtype), "t")
+
+    x = np.array([1.5, np.nan, 7], np.float64)
+    tables = {"keys_tensor": tensor([np.nan, 1.5], np.float64), "values_tensor": tensor([4.25, -1], np.float64)}
+    ml("LabelEncoder", [x], opset=4, default_tensor=tensor([0.1], np.float64), **tables)
+    tables = {"keys_tensor": tensor(["a", "b"], object), "values_tensor": tensor([300, -5], np.int16)}
+    ml("LabelEncoder", [strings("b", "a", "c")], opset=4, default_tensor=tensor([9], np.int16), **tables)
+
+
+def test_category_mapper() -> None:
+    table = {"cats_strings": ["a", "b", "a"], "cats_int64s": [1, 2, 3]}
+    ml("CategoryMapper", [strings("a", "b", "z")], **table)
+    table = {"cats_strings": ["a", "b", "c"], "cats_int64s": [1, 2, 1]}
+    ml("CategoryMapper", [np.array([[1, 2], [1, 8]])], **table)
+
+
+@pytest.mark.parametrize("dtype", NUMBERS[:3])  # ONNX Runtime has no int32 here.
+def test_one_hot_encoder(dtype: Any) -> None:
+    ml("OneHotEncoder", [np.array([[1, 2.7], [3, 9]]).astype(dtype)], cats_int64s=[1, 2, 3])
+    ml("OneHotEncoder", [np.array([1]).astype(dtype)], cats_int64s=[1, 1, 3])
+
+
+def test_one_hot_encoder_of_strings() -> None:
+    ml("OneHotEncoder", [strings("b", "z", "a")], cats_strings=["a", "b"])
+
+
+def test_one_hot_encoder_refuses_unknown_categories() -> None:
+    x = np.array([9])
+    rep = prepare(node_model("OneHotEncoder", [x], 1, cats_int64s=[1, 2], zeros=0))
+    np.testing.assert_array_equal(rep.run([np.array([2])])[0], [[0, 1]])
+    with pytest.raises(Exception, match="unknown category"):
+        rep.run([x])
+
+
+@pytest.mark.parametrize("widths", [[2, 1], [1, 1], [3, 2]])
+def test_feature_vectorizer(widths: list[int]) -> None:
+    ml(
+        "FeatureVectorizer",
+        [numbers((2, 2)), numbers((2, 1))],
+        [numbers((4, 2)), numbers((4, 1))],
+        inputdimensions=widths,
+    )
+    ml("FeatureVectorizer", [numbers((2,)), numbers((1,))], inputdimensions=widths)
+    ml("FeatureVectorizer", [numbers((2, 2), np.int64)], inputdimensions=widths[:1])
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_linear_regressor(transform: str, dtype: Any) -> None:
+    if dtype != np.float32:
+        pytest.skip("ONNX Runtime has it for float32 only")
+    x = np.random.default_rng(0).uniform(0.1, 0.3, (5, 3)).astype(dtype)
+    given = {"coefficients": [0.3, 0.5, 0.7, 0.2, 0.1, 0.9], "intercepts": [0.1, 0.2], "targets": 2}
+    ml("LinearRegressor", [x], [x[:1]], terms=4, post_transform=transform, **given)
+    if transform == "NONE":  # ONNX Runtime leaves out the others for a single target.
+        ml("LinearRegressor", [x[0]], terms=4, post_transform=transform, coefficients=[0.3, 0.5, 0.7], intercepts=[0.2])
+
+
+def test_probit() -> None:
+    """By the same formula as ONNX Runtime's, whose own rounding error is large around 1/2."""
+    p = np.concatenate([np.linspace(0.001, 0.999, 500), [0, 1, 0.5, 1.5, -0.1, 1e-20]]).astype(np.float32)
+    model = node_model(
+        "LinearRegressor", [p[:, None]], 1, coefficients=[1.0], intercepts=[0.0], post_transform="PROBIT"
+    )
+    (got,) = prepare(model).run([p[:, None]])
+    with np.errstate(all="ignore"):
+        x = (2 * p - 1).astype(np.float64)
+        log = np.log((1 - x) * (1 + x))
+        half = 2 / (np.pi * 0.147) + log / 2
+        exact = np.sqrt(2) * np.sign(x) * np.sqrt(np.sqrt(half * half - log / 0.147) - half)
+    assert_close(got[:, 0], exact, ulps(16), label="probit")
+    np.testing.assert_allclose(got, run_ort(model, {"x0": p[:, None]})[0], rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("dtype", NUMBERS)
+def test_linear_classifier(transform: str, dtype: Any) -> None:
+    x = numbers((6, 3), dtype)
+    given = {"coefficients": [0.3, 0.5, 0.7, 0.2, 0.1, 0.9, 0.4, 0.4, 0.4], "intercepts": [0.1, 0.2, 0.15]}
+    ml(
+        "LinearClassifier",
+        [x],
+        [x[:2]],
+        outputs=2,
+        terms=4,
+        post_transform=transform,
+        classlabels_ints=[5, 6, -1],
+        **given,
+    )
+    ml(
+        "LinearClassifier",
+        [x[0]],
+        outputs=2,
+        terms=4,
+        post_transform=transform,
+        classlabels_strings=["a", "b", "ç"],
+        **given,
+    )
+
+
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC"])
+def test_linear_classifier_with_one_score(transform: str) -> None:
+    given = {"coefficients": [1.0, -2.0], "intercepts": [0.1], "post_transform": transform}
+    ml("LinearClassifier", [numbers((6, 2))], outputs=2, terms=3, classlabels_strings=["no", "yes"], **given)
+
+
+def make_trees(
+    trees: int, depth: int, features: int, modes: list[str], rng: np.random.Generator
+) -> tuple[dict[str, list[Any]], list[tuple[int, int]]]:
+    """Random trees, not balanced, on a grid of split values so that ties happen; and their leaves."""
+    nodes: dict[str, list[Any]] = {
+        f"nodes_{k}": []
+        for k in (
+            "treeids",
+            "nodeids",
+            "featureids",
+            "values",
+            "modes",
+            "truenodeids",
+            "falsenodeids",
+            "missing_value_tracks_true",
+        )
+    }
+    leaves = []
+
+    def grow(tree: int, level: int, counter: list[int]) -> int:
+        node = counter[0]
+        counter[0] += 1
+        row = len(nodes["nodes_modes"])
+        for name, value in zip(nodes, (tree, node, 0, 0.0, "LEAF", 0, 0, 0), strict=True):
+            nodes[name].append(value)
+        if level == depth or (level and rng.random() < 0.2):
+            leaves.append((tree, node))
+            return node
+        nodes["nodes_featureids"][row] = int(rng.integers(features))
+        nodes["nodes_values"][row] = float(rng.integers(-2, 3)) / 2
+        nodes["nodes_modes"][row] = str(rng.choice(modes))
+        nodes["nodes_missing_value_tracks_true"][row] = int(rng.integers(2))
+        nodes["nodes_truenodeids"][row] = grow(tree, level + 1, counter)
+        nodes["nodes_falsenodeids"][row] = grow(tree, level + 1, counter)
+        return node
+
+    for tree in range(trees):
+        grow(tree, 0, [0])
+    return nodes, leaves
+
+
+def tree_inputs(rng: np.random.Generator, rows: int = 40, features: int = 4) -> np.ndarray:
+    x = (rng.integers(-4, 5, (rows, features)) / 2).astype(np.float32)
+    x[rng.random(x.shape) < 0.1] = np.nan
+    return x
+
+
+BRANCHES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
+
+
+@pytest.mark.parametrize("modes", [["BRANCH_LEQ"], BRANCHES])
+@pytest.mark.parametrize("aggregate", ["SUM", "AVERAGE", "MIN", "MAX"])
+@pytest.mark.parametrize("targets", [1, 3])
+def test_tree_ensemble_regressor(modes: list[str], aggregate: str, targets: int) -> None:
+    rng = np.random.default_rng(targets)
+    nodes, leaves = make_trees(5, 4 if len(modes) > 1 else 11, 4, modes, rng)
+    weights = {
+        "target_treeids": [tree for tree, _ in leaves],
+        "target_nodeids": [node for _, node in leaves],
+        "target_ids": rng.integers(targets, size=len(leaves)).tolist(),
+        "target_weights": rng.normal(size=len(leaves)).astype(np.float32).tolist(),
+    }
+    x = tree_inputs(rng)
+    given = {**nodes, **weights, "aggregate_function": aggregate, "n_targets": targets}
+    ml("TreeEnsembleRegressor", [x], [x[:1]], terms=6, **given)
+    if targets == 1:  # ONNX Runtime leaves the base value out where no leaf has a weight for the target.
+        ml("TreeEnsembleRegressor", [x.astype(np.float64)], terms=6, base_values=[0.25], **given)
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int32])
+def test_tree_ensemble_regressor_of_integers(dtype: Any) -> None:
+    rng = np.random.default_rng(4)
+    nodes, leaves = make_trees(3, 3, 4, ["BRANCH_LT"], rng)
+    weights = dict(zip(("target_treeids", "target_nodeids"), map(list, zip(*leaves, strict=True)), strict=True))
+    weights |= {"target_ids": [0] * len(leaves), "target_weights": rng.normal(size=len(leaves)).tolist()}
+    x = rng.integers(-3, 4, (9, 4)).astype(dtype)
+    if dtype == np.int32:
+        pytest.skip("ONNX Runtime has no int32 here")
+    model = node_model("TreeEnsembleRegressor", [x], 1, n_targets=1, **nodes, **weights)
+    (got,) = prepare(model).run([x])
+    (want,) = prepare(
+        node_model("TreeEnsembleRegressor", [x.astype(np.float32)], 1, n_targets=1, **nodes, **weights)
+    ).run([x.astype(np.float32)])
+    np.testing.assert_array_equal(got, want)
+
+
+def classifier_weights(leaves: list[tuple[int, int]], classes: int, rng: np.random.Generator) -> dict[str, list[Any]]:
+    """Each leaf has a weight for each class."""
+    entries = [(tree, node, k) for tree, node in leaves for k in range(classes)]
+    return {
+        "class_treeids": [tree for tree, _, _ in entries],
+        "class_nodeids": [node for _, node, _ in entries],
+        "class_ids": [k for _, _, k in entries],
+        "class_weights": rng.uniform(0.01, 0.2, len(entries)).astype(np.float32).tolist(),
+    }
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("based", [False, True])
+def test_tree_ensemble_classifier(transform: str, based: bool) -> None:
+    rng = np.random.default_rng(1)
+    nodes, leaves = make_trees(4, 4, 4, BRANCHES, rng)
+    given = {**nodes, **classifier_weights(leaves, 3, rng), "post_transform": transform}
+    if based:
+        given["base_values"] = [0.1, -0.05, 0.02]
+    x = tree_inputs(rng)
+    ml("TreeEnsembleClassifier", [x], [x[:3]], outputs=2, terms=6, classlabels_int64s=[7, -2, 30], **given)
+    ml("TreeEnsembleClassifier", [x], outputs=2, terms=6, classlabels_strings=["x", "y", "ž"], **given)
+
+
+@pytest.mark.parametrize("transform", ["NONE", "LOGISTIC"])
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("base", [None, [0.05]])
+def test_tree_ensemble_classifier_with_one_score(transform: str, signed: bool, base: list[float] | None) -> None:
+    if transform == "LOGISTIC" and not signed:
+        pytest.skip("ONNX Runtime's label is not the class with the higher of its scores")
+    rng = np.random.default_rng(2)
+    nodes, leaves = make_trees(4, 4, 4, BRANCHES, rng)
+    weights = classifier_weights(leaves, 1, rng)
+    if signed:
+        weights["class_weights"] = (np.array(weights["class_weights"]) - 0.1).tolist()
+    given = {**nodes, **weights, "post_transform": transform} | ({} if base is None else {"base_values": base})
+    ml("TreeEnsembleClassifier", [tree_inputs(rng)], outputs=2, terms=6, classlabels_int64s=[0, 1], **given)
+
+
+def test_tree_ensemble_classifier_takes_the_top_class_of_two() -> None:
+    """With weights for both classes ONNX Runtime answers 1 where the second's score is positive."""
+    rng = np.random.default_rng(3)
+    nodes, leaves = make_trees(4, 4, 4, BRANCHES, rng)
+    x = tree_inputs(rng)
+    given = {**nodes, **classifier_weights(leaves, 2, rng), "classlabels_strings": ["no", "yes"]}
+    labels, scores = prepare(node_model("TreeEnsembleClassifier", [x], 2, **given)).run([x])
+    model = node_model("TreeEnsembleClassifier", [x], 2, **given)
+    _, expected = run_ort(model, {"x0": x})
+    mapping = registry().find("TreeEnsembleClassifier", ML)
+    assert mapping is not None and mapping.error is not None
+    assert_close(scores, expected, mapping.error, terms=6)
+    np.testing.assert_array_equal(labels, np.array(["no", "yes"], object)[np.argmax(scores, 1)])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("aggregate", [0, 1, 2, 3])
+def test_tree_ensemble_with_sets(dtype: Any, aggregate: int) -> None:
+    def tensor(items: Any, kind: Any = dtype) -> onnx.TensorProto:
+        return onnx.numpy_helper.from_array(np.array(items, kind), "t")
+
+    x = np.array([[1.2, 3.4, 1.7], [-0.12, 1.66, 1.0], [4.14, 1.77, 5.0], [np.nan, np.nan, np.nan]], dtype)
+    ml(
+        "TreeEnsemble",
+        [x],
+        [x[1:2]],
+        opset=5,
+        terms=3,
+        n_targets=4,
+        aggregate_function=aggregate,
+        membership_values=tensor([1.2, 3.7, 8, 9, np.nan, 12, 7, np.nan]),
+        nodes_missing_value_tracks_true=[1, 0, 0, 0, 1],
+        nodes_splits=tensor([11, 232344.0, 1.0, 1.77, 2.0]),
+        nodes_featureids=[0, 0, 0, 1, 2],
+        nodes_modes=tensor([0, 6, 6, 3, 5], np.uint8),
+        nodes_truenodeids=[1, 0, 3, 4, 2],
+        nodes_falsenodeids=[2, 2, 3, 5, 1],
+        nodes_trueleafs=[0, 1, 1, 1, 1],
+        nodes_falseleafs=[0, 1, 1, 1, 1],
+        leaf_targetids=[0, 1, 2, 3, 0, 2],
+        leaf_weights=tensor([1, 10, 1000, 100, -3, 7]),
+        tree_roots=[0, 3, 4],
+    )
+
+
+KERNELS = [
+    ("LINEAR", [0.0, 0, 0]),
+    ("POLY", [0.5, 1.0, 3]),
+    ("POLY", [0.2, 3.0, 2.5]),
+    ("RBF", [0.7, 0, 0]),
+    ("SIGMOID", [0.3, 0.1, 0]),
+]
+
+
+@pytest.mark.parametrize(("kernel", "params"), KERNELS)
+@pytest.mark.parametrize("one_class", [0, 1])
+def test_svm_regressor(kernel: str, params: list[float], one_class: int) -> None:
+    rng = np.random.default_rng(0)
+    given = {
+        "coefficients": rng.normal(size=5).astype(np.float32).tolist(),
+        "support_vectors": rng.uniform(0, 1, 15).astype(np.float32).tolist(),
+        "rho": [0.3],
+        "n_supports": 5,
+    }
+    x = rng.uniform(0, 1, (6, 3)).astype(np.float32)
+    ml("SVMRegressor", [x], [x[:1]], terms=20, kernel_type=kernel, kernel_params=params, one_class=one_class, **given)
+
+
+def test_svm_regressor_without_vectors() -> None:
+    given = {"coefficients": [0.3, -0.2, 1.0], "rho": [0.3], "kernel_params": [0.0, 0.0, 0.0], "n_supports": 0}
+    ml("SVMRegressor", [numbers((4, 3))], terms=4, **given)
+
+
+def svm(classes: int, rng: np.random.Generator) -> dict[str, Any]:
+    per_class = [2, 3, 1, 4][:classes]
+    vectors, pairs = sum(per_class), classes * (classes - 1) // 2
+    return {
+        "vectors_per_class": per_class,
+        "support_vectors": rng.uniform(0, 1, vectors * 3).astype(np.float32).tolist(),
+        "coefficients": rng.normal(size=(classes - 1) * vectors).astype(np.float32).tolist(),
+        "rho": (rng.normal(size=pairs) / 4).astype(np.float32).tolist(),
+    }
+
+
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize(("kernel", "params"), KERNELS)
+@pytest.mark.parametrize("classes", [2, 4])
+def test_svm_classifier(dtype: Any, kernel: str, params: list[float], classes: int) -> None:
+    rng = np.random.default_rng(classes)
+    x = (rng.uniform(0, 2, (7, 3))).astype(dtype)
+    given = {**svm(classes, rng), "kernel_type": kernel, "kernel_params": params}
+    ml("SVMClassifier", [x], [x[:2]], outputs=2, terms=20, classlabels_ints=[4, -1, 0, 9][:classes], **given)
+
+
+@pytest.mark.parametrize("classes", [2, 3, 4])
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_svm_classifier_with_probabilities(classes: int, transform: str) -> None:
+    rng = np.random.default_rng(classes)
+    pairs = classes * (classes - 1) // 2
+    given = {
+        **svm(classes, rng),
+        "prob_a": rng.uniform(-2, -1, pairs).astype(np.float32).tolist(),
+        "prob_b": rng.normal(size=pairs).astype(np.float32).tolist(),
+        "classlabels_strings": ["a", "b", "c", "d"][:classes],
+    }
+    x = rng.uniform(0, 1, (12, 3)).astype(np.float32)
+    kernel = {"kernel_type": "RBF", "kernel_params": [0.7, 0.0, 0.0]}
+    ml("SVMClassifier", [x], outputs=2, terms=60, post_transform=transform, **kernel, **given)
+
+
+@pytest.mark.parametrize(
+    ("classes", "transform"), [(2, "LOGISTIC"), (3, "LOGISTIC"), (3, "SOFTMAX"), (3, "SOFTMAX_ZERO")]
+)
+def test_svm_classifier_with_transforms(classes: int, transform: str) -> None:
+    rng = np.random.default_rng(9)
+    given = {**svm(classes, rng), "kernel_params": [0.0, 0.0, 0.0], "classlabels_ints": [1, 2, 3][:classes]}
+    ml(
+        "SVMClassifier",
+        [rng.uniform(0, 1, (5, 3)).astype(np.float32)],
+        outputs=2,
+        terms=20,
+        post_transform=transform,
+        **given,
+    )
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_svm_classifier_without_vectors(classes: int) -> None:
+    coefficients = np.random.default_rng(0).normal(size=classes * 3).astype(np.float32).tolist()
+    given = {
+        "coefficients": coefficients,
+        "rho": [0.1],
+        "kernel_params": [0.0, 0, 0],
+        "classlabels_ints": [3, 4, 5][:classes],
+    }
+    ml("SVMClassifier", [numbers((8, 3))], outputs=2, terms=4, **given)
+
+
+def map_model(op: str, key: int, value: int, output: onnx.ValueInfoProto, **attributes: Any) -> onnx.ModelProto:
+    kind = oh.make_map_type_proto(key, oh.make_tensor_type_proto(value, []))
+    node = oh.make_node(op, ["m"], ["y"], domain=ML, **attributes)
+    graph = oh.make_graph([node], "g", [oh.make_value_info("m", kind)], [output])
+    return oh.make_model(graph, opset_imports=[oh.make_opsetid("", 22), oh.make_opsetid(ML, 3)], ir_version=10)
+
+
+@pytest.mark.parametrize("value", [TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64])
+def test_dict_vectorizer_by_strings(value: int) -> None:
+    dtype = oh.tensor_dtype_to_np_dtype(value)
+    output = oh.make_tensor_value_info("y", value, [1, None])
+    model = map_model("DictVectorizer", TensorProto.STRING, value, output, string_vocabulary=["é", "b", "c"])
+    rep = prepare(model)
+    for given, want in (({"c": 3, "é": 1, "zz": 9}, [1, 0, 3]), ({"b": 2}, [0, 2, 0]), ({}, [0, 0, 0])):
+        (got,) = rep.run([given])
+        assert got.dtype == dtype
+        np.testing.assert_array_equal(got, [want])
+        if dtype == np.float32 and given:  # Python can give ONNX Runtime no other maps.
+            np.testing.assert_array_equal(got, run_ort(model, {"m": given})[0])
+
+
+@pytest.mark.parametrize("value", [TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.STRING])
+def test_dict_vectorizer_by_integers(value: int) -> None:
+    output = oh.make_tensor_value_info("y", value, [1, None])
+    model = map_model("DictVectorizer", TensorProto.INT64, value, output, int64_vocabulary=[5, -1, 7])
+    texts = value == TensorProto.STRING
+    given = {7: "seven", 5: "cinq", 8: "x"} if texts else {7: 0.5, 5: 1.25, 8: 9.0}
+    np.testing.assert_array_equal(prepare(model).run([given])[0], [["cinq", "", "seven"] if texts else [1.25, 0, 0.5]])
+
+
+CASTS = {
+    ("FLOAT", "TO_FLOAT"): [-2.5, 1.75, 4.0],
+    ("FLOAT", "TO_INT64"): [-2, 1, 4],
+    ("FLOAT", "TO_STRING"): ["-2.500000", "1.750000", "4.000000"],
+    ("STRING", "TO_FLOAT"): [-2.0, 17.0, 40.0],
+    ("STRING", "TO_INT64"): [-2, 17, 40],
+    ("STRING", "TO_STRING"): ["-2", "17", "40"],
+}
+
+
+@pytest.mark.parametrize(("value", "cast"), CASTS)
+@pytest.mark.parametrize("form", ["DENSE", "SPARSE"])
+def test_cast_map(value: str, cast: str, form: str) -> None:
+    kind = {"TO_FLOAT": TensorProto.FLOAT, "TO_INT64": TensorProto.INT64, "TO_STRING": TensorProto.STRING}[cast]
+    output = oh.make_tensor_value_info("y", kind, [1, None])
+    source = TensorProto.DataType.Value(value)
+    model = map_model("CastMap", TensorProto.INT64, source, output, cast_to=cast, map_form=form, max_map=5)
+    given: dict[int, Any] = {3: 1.75, 1: -2.5, 7: 4.0} if value == "FLOAT" else {3: "17", 1: "-2", 7: "40"}
+    (got,) = prepare(model).run([given])
+    first, second, third = CASTS[value, cast]
+    nothing = "0.f" if cast == "TO_STRING" else 0
+    want = [first, second, third] if form == "DENSE" else [nothing, first, nothing, second, nothing]
+    assert got.tolist() == [want]
+    if value == "FLOAT":  # Python can give ONNX Runtime no other maps.
+        assert run_ort(model, {"m": given})[0].tolist() == [want]
+
+
+@pytest.mark.parametrize("labels", [{"classlabels_strings": ["a", "é"]}, {"classlabels_int64s": [4, -1]}])
+def test_zip_map(labels: dict[str, Any]) -> None:
+    key = TensorProto.STRING if "classlabels_strings" in labels else TensorProto.INT64
+    kind = oh.make_sequence_type_proto(oh.make_map_type_proto(key, oh.make_tensor_type_proto(TensorProto.FLOAT, [])))
+    node = oh.make_node("ZipMap", ["x"], ["y"], domain=ML, **labels)
+    declared = [oh.make_tensor_value_info("x", TensorProto.FLOAT, [None, 2])]
+    graph = oh.make_graph([node], "g", declared, [oh.make_value_info("y", kind)])
+    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 22), oh.make_opsetid(ML, 3)], ir_version=10)
+    rep = prepare(model)
+    for rows in (3, 1, 0):
+        x = numbers((rows, 2))
+        assert list(rep.run([x])[0]) == run_ort(model, {"x": x})[0]
