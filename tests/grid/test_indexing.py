@@ -133,7 +133,14 @@ def test_scatter_nothing(reduction: str) -> None:
     check("ScatterND", [data(3, 2), none, np.zeros((0, 2), np.float32)], reduction=reduction)
 
 
-@pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.uint16), np.dtype(bool), *NARROW], ids=str)
+@pytest.mark.parametrize("reduction", ["max", "min"])
+def test_scatter_nan_wins(reduction: str) -> None:
+    old, updates = np.array([1, np.nan, 1, 3], np.float32), np.array([np.nan, 1, 2, 0, np.nan], np.float32)
+    at = np.array([[0], [1], [2], [3], [3]], np.int64)
+    check("ScatterND", [old, at, updates], versus="reference", reduction=reduction)
+
+
+@pytest.mark.parametrize("dtype", [np.dtype(np.float32), np.dtype(np.uint16), BOOL, *NARROW[:-2]], ids=str)
 @pytest.mark.parametrize("mode", ["linear", "circular"])
 def test_tensor_scatter(mode: str, dtype: np.dtype) -> None:
     start = ints(1, 0) if mode == "linear" else ints(3, 5)

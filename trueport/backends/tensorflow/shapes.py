@@ -18,7 +18,7 @@ import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
 
-__all__ = ["axis_mask", "dim", "dims", "moving", "normalized", "rank_of", "shape_of", "static_dims"]
+__all__ = ["axis_mask", "dim", "dims", "moving", "normalized", "picked_dims", "rank_of", "shape_of", "static_dims"]
 
 Tensor = Any
 
@@ -65,6 +65,14 @@ def dims(tensor: Tensor) -> list[int | Tensor]:
         return list(known)
     dynamic = shape_of(tensor)
     return [dynamic[axis] if size is None else size for axis, size in enumerate(known)]
+
+
+def picked_dims(vector: Tensor, at: np.ndarray | slice) -> Tensor | None:
+    """``vector[at]`` as a constant, where the vector is a shape and the dims in question are known; else None."""
+    if vector.op.type != "Shape" or vector.op.inputs[0].shape.rank is None:
+        return None
+    known = np.array([-1 if size is None else size for size in vector.op.inputs[0].shape.as_list()])[at]
+    return None if (known < 0).any() else tf.constant(known, vector.dtype)
 
 
 def normalized(axes: Sequence[int] | np.ndarray, rank: int) -> list[int]:

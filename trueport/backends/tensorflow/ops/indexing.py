@@ -7,7 +7,7 @@ import numpy as np
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.indices import dynamic_window, element_positions, from_front, static_window
-from trueport.backends.tensorflow.shapes import dim, shape_of
+from trueport.backends.tensorflow.shapes import dim, picked_dims, shape_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
@@ -27,6 +27,10 @@ def slice_(
         steps = tf.ones_like(starts) if steps is None else tf.cast(steps, tf.int64)
         return dynamic_window(starts, ends, axes, steps, data).of(data)
     bounds = _scalars(t, starts), _scalars(t, ends)
+    if data.shape.rank == count == 1 and all(isinstance(bound[0], int) for bound in bounds):
+        known = picked_dims(data, slice(*(bound[0] for bound in bounds), int(known_steps[0])))
+        if known is not None:
+            return known
     return static_window(*bounds, known_axes.tolist(), known_steps.tolist(), data.shape.rank).of(data)
 
 
@@ -37,6 +41,13 @@ def _scalars(t: Translation, vector: Tensor) -> list[int | Tensor]:
 
 @maps("Gather", fidelity=BITWISE, audited=13)
 def gather(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    at = t.static(indices) if data.shape.rank == 1 else None
+    known = None if at is None else picked_dims(data, at)
+    if known is not None:
+        return known
+    if at is not None and at.ndim == 0:
+        # One entry of a shape as a slice: TensorFlow's shape inference sees through it, not through a gather.
+        return data[int(at)]
     return tf.gather(data, from_front(indices, dim(data, axis)), axis=axis)
 
 

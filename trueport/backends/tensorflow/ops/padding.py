@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
@@ -79,7 +81,7 @@ def _repeated(t: Translation, data: Tensor, added: Amounts, mode: str) -> Tensor
         size = tf.cast(dim(data, axis), tf.int64)
         places = tf.range(-added[axis, 0], size + added[axis, 1], dtype=tf.int64)
         sources = _SOURCES[mode](places, size)
-        data = moving(lambda x, at=sources, along=axis: tf.gather(x, at, axis=along), data)
+        data = moving(functools.partial(tf.gather, indices=sources, axis=axis), data)
     return data
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.indices import element_positions, from_front
@@ -77,10 +79,20 @@ def _multiplied(data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     return data * tf.reshape(factors, sizes)
 
 
+def _extreme(scatter: Callable[..., Tensor], data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+    """TensorFlow passes over a NaN among the updates; it is marked and put in."""
+    written = scatter(data, indices, updates)
+    if not data.dtype.is_floating:
+        return written
+    marks = tf.cast(tf.math.is_nan(updates), tf.int8)
+    marked = tf.tensor_scatter_nd_max(tf.zeros_like(data, tf.int8), indices, marks)
+    return tf.where(marked > 0, tf.constant(float("nan"), data.dtype), written)
+
+
 _WRITERS = {
     "none": lambda data, indices, updates: tf.tensor_scatter_nd_update(data, indices, updates),
     "add": lambda data, indices, updates: tf.tensor_scatter_nd_add(data, indices, updates),
-    "max": lambda data, indices, updates: tf.tensor_scatter_nd_max(data, indices, updates),
-    "min": lambda data, indices, updates: tf.tensor_scatter_nd_min(data, indices, updates),
+    "max": lambda data, indices, updates: _extreme(tf.tensor_scatter_nd_max, data, indices, updates),
+    "min": lambda data, indices, updates: _extreme(tf.tensor_scatter_nd_min, data, indices, updates),
     "mul": _multiplied,
 }

@@ -83,6 +83,9 @@ def unsqueeze(t: Translation, data: Tensor, axes: Tensor) -> Tensor:
     known = t.static(axes)
     if known is None or data.shape.rank is None:
         return _unsqueezed_at(data, tf.reshape(axes, [-1]))
+    if data.shape.rank == 0 and known.size == 1:
+        # A dim on its way into a shape: TensorFlow's shape inference sees through a pack.
+        return tf.stack([data])
     for axis in sorted(normalized(known.ravel(), data.shape.rank + known.size)):
         data = tf.expand_dims(data, axis)
     return data
