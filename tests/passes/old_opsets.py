@@ -8,8 +8,7 @@ evaluator runs the old version.
 from __future__ import annotations
 
 import functools
-import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,9 @@ import onnx
 import onnx.helper as oh
 
 from tests.conformance import suite
+from tests.passes.old_row import N, Row
+from tests.passes.old_rows_network import network_rows
+from tests.passes.old_rows_tensor import tensor_rows
 from trueport.ir.schemas import CANONICAL_OPSETS, history
 
 Pair = tuple[str, str, int]
@@ -119,48 +121,9 @@ def _suite_case(name: str, pair: Pair, model: onnx.ModelProto) -> Case:
     return Case(name, pair, model, feeds, fallback=outputs, random=pair[1] in _RANDOM)
 
 
-def _numbers(*shape: int, low: float = -2, high: float = 2) -> np.ndarray:
-    """Float32 numbers that depend on the shape alone."""
-    return np.random.default_rng(zlib.crc32(repr(shape).encode())).uniform(low, high, shape).astype(np.float32)
-
-
-N = _numbers
-
-
-@dataclass(frozen=True)
-class Row:
-    """A node at an old version, as the table below gives it."""
-
-    op: str
-    version: int
-    inputs: tuple[Any, ...]
-    attributes: Mapping[str, Any]
-    want: Callable[..., Any] | None
-    domain: str
-    outputs: int
-    constants: tuple[int, ...]
-    random: bool
-
-
-def row(
-    op: str,
-    version: int,
-    *inputs: Any,
-    want: Callable[..., Any] | None = None,
-    domain: str = "",
-    outputs: int = 1,
-    constants: tuple[int, ...] = (),
-    random: bool = False,
-    **attributes: Any,
-) -> Row:
-    return Row(op, version, inputs, attributes, want, domain, outputs, constants, random)
-
-
 def by_hand(ranks_known: bool = True) -> Iterator[Case]:
     """The table's cases; without ranks the inputs are declared by their type alone."""
-    from tests.passes.old_rows import rows
-
-    for index, item in enumerate(rows()):
+    for index, item in enumerate([*tensor_rows(), *network_rows()]):
         pair = (item.domain, item.op, item.version)
         arrays = [None if x is None else np.asarray(x) for x in item.inputs]
         names = ["" if x is None else f"x{i}" for i, x in enumerate(arrays)]
