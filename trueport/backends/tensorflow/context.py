@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -67,9 +67,9 @@ class Translation:
         value = self.node.inputs[index]
         if value is None:
             raise ConversionError(f"input {index} is missing", where=place(self.node))
+        made = self._scope.value(value) if value.dtype is None else None
         # Shape inference leaves some bodies untyped; the tensor made for the value has a type nevertheless.
-        made = onnx_dtype(getattr(self._scope.value(value), "dtype", None)) if value.dtype is None else None
-        return made or self._element(value)
+        return onnx_dtype(made.dtype) if tf.is_tensor(made) else self._element(value)
 
     def _element(self, value: ir.Value) -> ir.DataType:
         if value.dtype is None:
@@ -93,6 +93,24 @@ class Translation:
     def run(self, graph: ir.Graph, *inputs: Any) -> list[Any]:
         """Translate a subgraph here: in the TensorFlow function that is being built."""
         return self._scope.run_subgraph(graph, inputs)
+
+    def recompute(self, target: str, given: Mapping[str, Any]) -> tuple[Any, list[Any]]:
+        """The value named ``target`` as a function of others: its tensor, and the tensors it was made from.
+
+        What was computed before is used when the given tensors are the values of those names.
+        """
+        scope = self._scope
+        found = {name: scope.named(name, self.node) for name in (target, *given)}
+        missing = [name for name, value in found.items() if value is None]
+        if missing:
+            raise self.fail(f"no value before it is called {missing[0]!r}")
+        places = {found[name]: tensor for name, tensor in given.items()}
+        # A weight may be read in a permuted form, which a gradient would not lead back to.
+        same = all(v.const_value is None and scope.value(v) is tensor for v, tensor in places.items())
+        if same:
+            return scope.value(found[target]), list(places.values())
+        places = {value: tf.identity(tensor) for value, tensor in places.items()}
+        return scope.recompute(found[target], places), list(places.values())
 
     def fail(self, why: str, remedy: str = "") -> ConversionError:
         """An error at this node, to be raised."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import onnx_ir as ir
@@ -43,6 +43,7 @@ class Scope:
         self.weights = weights
         self._outer = outer
         self._values: dict[ir.Value, Any] = {}
+        self._replaced: Mapping[ir.Value, Any] = {}
         self._weights: dict[tuple[int, ir.Value, tuple[int, ...] | None], Any] = {}
 
     @property
@@ -68,6 +69,25 @@ class Scope:
         """The same in a scope inside this one (a branch, a loop body)."""
         return Scope(self.registry, self.weights, self).run_graph(graph, inputs)
 
+    def named(self, name: str, before: ir.Node) -> ir.Value | None:
+        """The value of this name that is known at a node."""
+        graph = before.graph
+        if graph is not None and name in graph.initializers:
+            return graph.initializers[name]
+        found = [value for value in self._values if value.name == name]
+        if found or self._outer is None:
+            return found[0] if found else None
+        return self._outer.named(name, before)
+
+    def recompute(self, target: ir.Value, places: Mapping[ir.Value, Any]) -> Any:
+        """``target`` once more, with other tensors in the places of some values; what they do not reach stays."""
+        scope = Scope(self.registry, self.weights, self)
+        scope._values.update(places)
+        scope._replaced = places
+        for node in _between(places, target):
+            scope._run_node(node)
+        return scope.value(target)
+
     def value(self, value: ir.Value) -> Any:
         """What stands for an ONNX value in TensorFlow."""
         if value in self._values:
@@ -80,13 +100,16 @@ class Scope:
 
     def weight(self, value: ir.Value, perm: tuple[int, ...] | None) -> Any:
         """An initializer, permuted, read once per TensorFlow function; any other value transposed."""
-        if value.const_value is None:
+        if value.const_value is None or self._is_replaced(value):
             made = self.value(value)
             return tf.transpose(made, perm) if perm else made
         key = (id(tf.compat.v1.get_default_graph()), value, perm)
         if key not in self._weights:
             self._weights[key] = self.weights.tensor(value, perm)
         return self._weights[key]
+
+    def _is_replaced(self, value: ir.Value) -> bool:
+        return value in self._replaced or (self._outer is not None and self._outer._is_replaced(value))
 
     def _run_node(self, node: ir.Node) -> None:
         mapping = self.registry.find(node.op_type, node.domain)
@@ -124,6 +147,36 @@ class Scope:
             # tensor knows its own.
             if value.type is None and tf.is_tensor(result) and result.dtype != tf.variant:
                 value.type = ir.TensorType(onnx_dtype(result.dtype))
+
+
+def _between(places: Iterable[ir.Value], target: ir.Value) -> list[ir.Node]:
+    """The nodes that lead from some values to another, in order."""
+    producer = target.producer()
+    if producer is None or producer.graph is None:
+        return []
+    reached = set(places)
+    after = []
+    for node in producer.graph:
+        if not reached.isdisjoint(_uses(node)) and reached.isdisjoint(node.outputs):
+            reached.update(node.outputs)
+            after.append(node)
+    needed, chain = {target}, []
+    for node in reversed(after):
+        if not needed.isdisjoint(node.outputs):
+            needed.update(_uses(node))
+            chain.append(node)
+    return chain[::-1]
+
+
+def _uses(node: ir.Node) -> set[ir.Value]:
+    """The values a node takes, those that its subgraphs take from outside included."""
+    found = {value for value in node.inputs if value is not None}
+    for attribute in node.attributes.values():
+        if attribute.type == ir.AttributeType.GRAPH:
+            inner = attribute.as_graph()
+            found.update(value for node in inner.all_nodes() for value in node.inputs if value is not None)
+            found.update(inner.outputs)
+    return found
 
 
 def _scope_name(node: ir.Node) -> str:
