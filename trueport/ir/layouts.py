@@ -5,13 +5,13 @@ Held values are recorded in the graph itself, so that whoever asks for a value b
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 
 import onnx_ir as ir
 
 __all__ = [
     "LAYOUT",
-    "ORIGINAL_SHAPE",
     "Perm",
     "channels_last",
     "compose",
@@ -29,10 +29,9 @@ Perm = tuple[int, ...]
 
 LAYOUT = "trueport.layout"
 """Metadata of a value: one line ``perm name`` for each original value that it holds in another order."""
-ORIGINAL_SHAPE = "trueport.original_shape"
-"""Metadata of a stored weight whose rank differs from the original's: the original dims, after undoing the layout."""
 
 
+@functools.cache
 def identity(rank: int) -> Perm:
     return tuple(range(rank))
 
@@ -41,11 +40,13 @@ def is_identity(perm: Sequence[int]) -> bool:
     return all(axis == place for place, axis in enumerate(perm))
 
 
+@functools.cache
 def compose(first: Perm, second: Perm) -> Perm:
     """The permutation of transposing by ``first`` and the result by ``second``."""
     return tuple(first[axis] for axis in second)
 
 
+@functools.cache
 def inverse(perm: Perm) -> Perm:
     places = [0] * len(perm)
     for place, axis in enumerate(perm):
@@ -53,12 +54,14 @@ def inverse(perm: Perm) -> Perm:
     return tuple(places)
 
 
+@functools.cache
 def lift(perm: Perm, rank: int) -> Perm:
     """The same permutation with leading unit axes that stay in place, as broadcasting adds them."""
     added = rank - len(perm)
     return (*range(added), *(axis + added for axis in perm))
 
 
+@functools.cache
 def channels_last(rank: int) -> Perm:
     """From N, C, spatial… to N, spatial…, C."""
     return (0, *range(2, rank), 1)

@@ -6,8 +6,8 @@ What may be folded is chosen so that no number changes and no weight is lost:
 * dims: a part of a shape that is known is folded though other dims are open (``Shape(x)[1]``);
 * floats: only where they carry on a computation on integers (``Floor(dim * 0.5)``), and only by operators that
   IEEE 754 rounds correctly, which every runtime computes alike;
-* weights (other floats, large tables): only seen in another order or shape, and only when nothing else uses the
-  weight. It stays one weight under its own name, and records how it is held (see trueport.ir.layouts).
+* weights (other floats, large tables): only transposed, and only when nothing else uses the weight. It stays one
+  weight under its own name, and records the order that it is held in (see trueport.ir.layouts).
 
 DequantizeLinear and QuantizeLinear of constants stay: quantization must survive. So do random operators and
 control flow.
@@ -24,7 +24,7 @@ from onnx.reference import ReferenceEvaluator
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from trueport.ir.dtypes import BOOL, FLOATS, INTEGERS, STRINGS
-from trueport.ir.layouts import ORIGINAL_SHAPE, compose, held_names, identity, rewrite_held
+from trueport.ir.layouts import compose, held_names, identity, rewrite_held
 from trueport.passes.dims import OpenDims
 
 __all__ = ["fold_constants"]
@@ -50,7 +50,6 @@ _ON_FLOATS = _MOVEMENT | frozenset(
 """Correctly rounded, hence the same everywhere."""
 _FROM_INTEGERS = frozenset({"Cast", "ConstantOfShape"})
 """Make floats without a float among their inputs."""
-_VIEWS = frozenset({"Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
 _EXACT_TYPES = INTEGERS | BOOL | STRINGS
 _COMPUTED = "trueport.computed"
 """Marks constants that were made here: no weights, whatever their type."""
@@ -195,41 +194,25 @@ def _close_shape(node: ir.Node, folding: _Folding) -> None:
 
 
 def _fold_view(node: ir.Node, folding: _Folding) -> None:
-    """A weight that is used only through one other order or shape of it is stored that way."""
-    weight = node.inputs[0] if node.inputs else None
-    made = node.outputs[0] if node.outputs else None
-    if node.op_type not in _VIEWS or weight is None or made is None or made.shape is None:
-        return
-    if len(weight.uses()) != 1 or weight.is_graph_output() or not made.shape.is_static():
+    """A weight that is used in one other order only is stored in that order."""
+    weight = node.inputs[0] if node.op_type == "Transpose" else None
+    if weight is None or weight.name is None or len(weight.uses()) != 1 or weight.is_graph_output():
         return
     tensor = weight.const_value
-    assert tensor is not None and weight.name is not None
-    shape = tuple(int(dim) for dim in made.shape.numpy())
+    assert tensor is not None
     given = node.attributes.get("perm")
-    perm = tuple(given.as_ints()) if given else tuple(reversed(range(len(shape))))
-    reorders = node.op_type == "Transpose"
-    held = held_names(weight)
-    if not reorders and any(order != identity(len(order)) for order in held.values()):
-        return  # a reordered weight in another shape could not be put back by its record
+    perm = tuple(given.as_ints()) if given else tuple(reversed(range(len(tensor.shape))))
+    weight.shape = ir.Shape([tensor.shape.numpy()[axis] for axis in perm])
     weight.const_value = ir.LazyTensor(
-        lambda: ir.tensor(_seen(tensor, perm if reorders else None, shape), dtype=tensor.dtype),
+        lambda: ir.tensor(np.ascontiguousarray(np.transpose(tensor.numpy(), perm)), dtype=tensor.dtype),
         dtype=tensor.dtype,
-        shape=ir.Shape(shape),
+        shape=weight.shape,
         name=weight.name,
         cache=True,
     )
-    weight.shape = ir.Shape(shape)
-    if reorders:
-        before = {weight.name: identity(len(perm)), **held}
-        orders = {name: compose(order, perm) for name, order in before.items()}
-    else:
-        orders = {weight.name: identity(len(shape))}
-        weight.metadata_props.setdefault(ORIGINAL_SHAPE, ",".join(map(str, tensor.shape.numpy())))
-    rewrite_held(weight, {**orders, made.name or weight.name: identity(len(shape))})
+    made = node.outputs[0]
+    before = {weight.name: identity(len(perm)), **held_names(weight)}
+    orders = {name: compose(order, perm) for name, order in before.items()}
+    rewrite_held(weight, {**orders, made.name or weight.name: identity(len(perm))})
     made.replace_all_uses_with(weight)
     _remove(node, folding)
-
-
-def _seen(tensor: ir.TensorProtocol, perm: tuple[int, ...] | None, shape: tuple[int, ...]) -> np.ndarray:
-    array = np.asarray(tensor.numpy())
-    return np.ascontiguousarray(array.transpose(perm)) if perm else array.reshape(shape)
