@@ -53,7 +53,7 @@ def test_binary_broadcasts_and_halves(op: str) -> None:
     a, b = integers((2, 3, 4), np.uint8), integers((4,), np.uint8, 1)
     half, one, zero = scalar(0.5), scalar(1), scalar(3, np.uint8)
     check_contrib(op, [a, half, zero, b.reshape(1, 1, 4), half, zero, one, zero])
-    check_contrib(op, [a, half, None, b.reshape(1, 1, 4), half, None, one, zero])
+    check_contrib(op, [a, half, zero, b.reshape(1, 1, 4), half, None, one, zero])
 
 
 @pytest.mark.parametrize("dtype", EIGHT_BITS)

@@ -39,11 +39,5 @@ def tf_dtype(dtype: ir.DataType) -> Any:
 
 
 def onnx_dtype(dtype: Any) -> ir.DataType:
-    """ONNX's element type for a TensorFlow type."""
+    """ONNX's element type for a TensorFlow type: the plain one, though it may be the container of another."""
     return next(onnx for onnx, name in _NAMES.items() if name == dtype.name)
-
-
-def onnx_dtype(dtype: Any) -> ir.DataType | None:
-    """ONNX's element type for a TensorFlow type; None where it could be the container of another one."""
-    fitting = [onnx for onnx, name in _NAMES.items() if dtype is not None and name == tf.as_dtype(dtype).name]
-    return fitting[0] if fitting and fitting[0] not in CONTAINERS.values() else None
