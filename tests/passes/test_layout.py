@@ -26,6 +26,13 @@ def test_one_convolution_is_marked_between_two_transposes():
     assert held_names(conv.outputs[0]) == {"c": (0, 2, 3, 1)}
 
 
+def test_a_second_run_changes_nothing():
+    model = model_of("agraph (float[N,3,8,8] x) => (float[N,4,6,6] y) { y = Conv(x, w) }", w=(4, 3, 3, 3))
+    for _ in range(2):
+        assign_layouts(model, honours)
+        assert [node.op_type for node in model.graph] == ["Transpose", "Conv", "Transpose"]
+
+
 def test_nothing_is_moved_without_a_convolution():
     model = model_of(
         """agraph (float[N,3,8,8] x) => (float[N,3,1,1] y) {

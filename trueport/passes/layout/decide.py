@@ -65,6 +65,8 @@ def _as_is(node: ir.Node) -> Plan:
 
 
 def _rule(node: ir.Node, honours: Honours) -> Rule | None:
+    if node.meta.get("channels_last"):
+        return None  # it has its layout already
     return (RULES.get(node.op_type) if not node.domain else None) or (CHANNELS if honours(node) else None)
 
 
