@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +38,7 @@ __all__ = ["Conversion", "check", "convert", "convert_file"]
 TARGETS = ("tensorflow",)
 Progress = Callable[[str], None]
 Ops = Sequence[str | Path | ModuleType]
+Samples = Sequence[Mapping[str, Any]]
 
 
 @dataclass
@@ -84,13 +85,17 @@ def convert(
     *,
     ops: Ops = (),
     verify: bool = True,
+    data: Samples | None = None,
     progress: Progress = lambda _: None,
 ) -> Conversion:
-    """Convert a model; unless ``verify`` is off, compare it with the source before it is handed out."""
+    """Convert a model; unless ``verify`` is off, compare it with the source before it is handed out.
+
+    ``data``: inputs to compare on, each a dict by name; a few seeded ones are made when there are none.
+    """
     job = _job(source, to, ops, progress)
     _analyse(job)
     built = _emit(job)
-    comparison = _verify(job, FunctionModel(built.function, built.function, built.map)) if verify else None
+    comparison = _verify(job, FunctionModel(built.function, built.function, built.map), data) if verify else None
     return Conversion(built.module, _report(job, to, built, comparison), built)
 
 
@@ -100,6 +105,7 @@ def convert_file(
     *,
     ops: Ops = (),
     verify: bool = True,
+    data: Samples | None = None,
     overwrite: bool = False,
     progress: Progress = lambda _: None,
 ) -> Report:
@@ -112,7 +118,7 @@ def convert_file(
     with written_aside(target, overwrite=overwrite) as fresh:
         with job.stage("write"):
             write_saved_model(built, fresh)
-        comparison = _verify(job, load_model(fresh)) if verify else None
+        comparison = _verify(job, load_model(fresh), data) if verify else None
     return _report(job, str(target), built, comparison)
 
 
@@ -151,14 +157,14 @@ def _emit(job: Job) -> Built:
         return build_module(job.model, job.registry, job.described)
 
 
-def _verify(job: Job, target: Model) -> Comparison:
+def _verify(job: Job, target: Model, data: Samples | None) -> Comparison:
     assert job.model is not None
     with job.stage("verify"):
         source = load_source(job.source, [mapping for mapping in job.registry if mapping.reference])
         if isinstance(source, str):
             return Comparison("none", target.runtime, 0, (), skipped=source)
         random = any(finding.mapping and finding.mapping.random for finding in job.findings)
-        samples = make_samples(source.inputs)
+        samples = make_samples(source.inputs) if data is None else data
         allowed = allowed_ulps(job.model, job.registry)
         return compare_runs(source, target, samples, allowed_ulps=allowed, random=random)
 
