@@ -12,7 +12,7 @@ import onnx.helper as oh
 from tests.grid.harness import assert_close, make_model, run_ort
 from trueport.backend import prepare
 from trueport.backends.tensorflow.registry import registry
-from trueport.fidelity import ErrorBound
+from trueport.fidelity import ErrorBound, ulps
 
 __all__ = ["check_contrib", "with_outputs_like"]
 
@@ -57,7 +57,6 @@ def check_contrib(
     model.graph.node[0].attribute.extend(oh.make_attribute(name, value) for name, value in kept.items())
     mapping = registry().find(op, domain)
     assert mapping is not None
-    assert mapping.error is not None
     feeds_of = [
         {f"x{i}": a for i, a in enumerate(arrays) if a is not None and i not in constants} for arrays in input_sets
     ]
@@ -66,4 +65,4 @@ def check_contrib(
     for feeds, want in zip(feeds_of, expected, strict=True):
         got = rep.run(feeds)
         for index, (g, w) in enumerate(zip(got, want, strict=True)):
-            assert_close(g, w, bound or mapping.error, terms, f"{op} output {index}")
+            assert_close(g, w, bound or mapping.error or ulps(0), terms, f"{op} output {index}")
