@@ -1,4 +1,4 @@
-"""What changed in operators on networks: nodes at old versions, chosen so that the naive reading gives another result."""
+"""What changed in operators of networks: old nodes, chosen so that the naive reading gives another result."""
 
 from __future__ import annotations
 

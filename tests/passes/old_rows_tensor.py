@@ -1,4 +1,4 @@
-"""What changed in operators on tensors: nodes at old versions, chosen so that the naive reading gives another result."""
+"""What changed in operators on tensors: old nodes, chosen so that the naive reading gives another result."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ def tensor_rows() -> Iterator[Row]:
     yield from _splits()
     yield from _reductions()
     yield from _indexing()
+    yield from _on_trial()
 
 
 def _elementwise() -> Iterator[Row]:
@@ -180,3 +181,25 @@ def _indexing() -> Iterator[Row]:
     )
     yield row("OneHot", 9, np.array(-2), np.array(3), off_on, want=lambda *_: spread[0])
     yield row("OneHot", 9, np.array([[1, 2]]), np.array(3), off_on, axis=1)
+
+
+def _on_trial() -> Iterator[Row]:
+    """Operators before their first schema; ONNX Runtime still runs most."""
+    image = N(1, 2, 4, 5)
+    for op in ("Affine", "ParametricSoftplus", "ScaledTanh"):
+        yield row(op, 0, image, alpha=2.0, beta=0.5)
+    yield row("Scale", 0, image, scale=2.0)
+    yield row("ImageScaler", 0, image, scale=2.0, bias=[1.0, -1.0])
+    yield row("Crop", 0, image, border=[1, 0, 2, 1])
+    yield row("Crop", 0, image, border=[1, 0, 2, 1], scale=[2, 3])
+    yield row("ThresholdedRelu", 0, image, alpha=0.5)
+    for across in (0, 1):
+        yield row("MeanVarianceNormalization", 0, image, across_channels=across)
+        yield row("MeanVarianceNormalization", 0, image, across_channels=across, normalize_variance=0)
+    yield row("DynamicSlice", 0, image, np.array([0, 1]), np.array([1, 2]), want=lambda x, *_: x[:1, 1:2])
+    yield row("DynamicSlice", 0, image, np.array([1]), np.array([-1]), np.array([3]), want=lambda x, *_: x[..., 1:-1])
+    filled = np.full((2, 3), 1.5, np.float32)
+    yield row("ConstantFill", 0, shape=[2, 3], value=1.5, want=lambda: filled)
+    yield row("ConstantFill", 0, np.array([2, 3]), input_as_shape=1, value=1.5, want=lambda x: filled)
+    yield row("ConstantFill", 0, N(2), extra_shape=[3], value=1.5, want=lambda x: filled)
+    yield row("GivenTensorFill", 0, shape=[2, 1], values=[1.0, 2.0], want=lambda: np.array([[1], [2]], np.float32))

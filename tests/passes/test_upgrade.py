@@ -13,10 +13,10 @@ from tests.passes.old_opsets import Case, by_hand, from_suite, old_versions
 from tests.passes.run_models import assert_same, run_ort, run_reference, shapes_of
 from trueport.backend import prepare
 from trueport.ir.maps import from_proto
-from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema, history
+from trueport.ir.schemas import CANONICAL_OPSETS, EXPERIMENTAL_OPERATORS, canonical_schema, history
 from trueport.mapping.bind import bind_by_schema
 from trueport.passes.pipeline import adapters
-from trueport.passes.upgrade.adapt import upgrade_model
+from trueport.passes.upgrade.adapt import EXPERIMENTAL, upgrade_model
 from trueport.passes.upgrade.relabels import RELABELS, only_widens
 
 SUITE = [case for cases in from_suite().values() for case in cases]
@@ -51,12 +51,16 @@ def _widens(step: tuple[str, str, int, int]) -> bool:
 
 
 def test_every_step_is_settled_in_one_way() -> None:
-    adapted = {(domain, op, old, new) for (domain, op, old), (new, _) in adapters().items()}
+    adapted = {(domain, op, old, new) for (domain, op, old), (new, _) in adapters().items() if old != EXPERIMENTAL}
     for step in _steps():
         ways = [step in adapted, step in RELABELS, _widens(step)]
         assert sum(ways) == 1, f"{step}: adapter {ways[0]}, relabel {ways[1]}, mere widening {ways[2]}"
     assert adapted <= set(_steps()), "an adapter for a step that does not exist"
     assert set(RELABELS) <= set(_steps()), "a relabel for a step that does not exist"
+
+
+def test_every_operator_on_trial_has_an_adapter() -> None:
+    assert {op for _, op, old in adapters() if old == EXPERIMENTAL} == EXPERIMENTAL_OPERATORS
 
 
 def test_every_old_version_has_a_case() -> None:

@@ -8,7 +8,32 @@ from collections.abc import Mapping
 import onnx.defs
 from onnx.defs import OpSchema
 
-__all__ = ["CANONICAL_OPSETS", "DOMAINS", "canonical_schema", "history", "operators", "schema_at"]
+__all__ = [
+    "CANONICAL_OPSETS",
+    "DOMAINS",
+    "EXPERIMENTAL_OPERATORS",
+    "canonical_schema",
+    "history",
+    "operators",
+    "schema_at",
+]
+
+EXPERIMENTAL_OPERATORS = frozenset(
+    {
+        "Affine",
+        "ConstantFill",
+        "Crop",
+        "DynamicSlice",
+        "GivenTensorFill",
+        "ImageScaler",
+        "MeanVarianceNormalization",
+        "ParametricSoftplus",
+        "Scale",
+        "ScaledTanh",
+        "ThresholdedRelu",
+    }
+)
+"""What ONNX had on trial up to opset 9; some have a schema since, the others are gone from its history."""
 
 DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
 

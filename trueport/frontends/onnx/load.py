@@ -22,7 +22,7 @@ from trueport.frontends.onnx.dialect import rehome_runtime_operators
 from trueport.frontends.onnx.external import check_external_data
 from trueport.frontends.onnx.sparse import densified
 from trueport.ir.maps import from_proto
-from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema, schema_at
+from trueport.ir.schemas import CANONICAL_OPSETS, EXPERIMENTAL_OPERATORS, canonical_schema, schema_at
 from trueport.ir.skeleton import skeleton
 
 __all__ = ["OnnxSource", "load_onnx"]
@@ -163,14 +163,16 @@ def _with_ranks(bare: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _hide_redefined(graph: onnx.GraphProto, opsets: dict[str, int]) -> None:
-    """What ONNX withdrew and later defined anew (GroupNormalization) is upgraded; only the checker refuses it."""
+    """What ONNX withdrew and defined anew (GroupNormalization), or had on trial, we upgrade; its checker refuses it."""
     for node in graph.node:
         for attribute in node.attribute:
             for subgraph in (attribute.g, *attribute.graphs):
                 _hide_redefined(subgraph, opsets)
         old = schema_at(node.op_type, node.domain, opsets.get(node.domain, 0))
         newest = canonical_schema(node.op_type, node.domain)
-        if old and newest and old.deprecated and not newest.deprecated:
+        redefined = old and newest and old.deprecated and not newest.deprecated
+        on_trial = not old and not node.domain and node.op_type in EXPERIMENTAL_OPERATORS
+        if redefined or on_trial:
             node.domain = _REDEFINED
 
 

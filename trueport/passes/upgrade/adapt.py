@@ -27,15 +27,17 @@ from trueport.errors import InvalidModel
 from trueport.ir.places import op_id, place
 from trueport.ir.provenance import inherit
 from trueport.ir.schemas import CANONICAL_OPSETS, history, schema_at
-from trueport.mapping.bind import bind_by_schema
+from trueport.mapping.bind import bind_by_schema, bind_by_signature
 from trueport.passes.shapes import infer_shapes
 
-__all__ = ["Adapter", "AdapterBuilder", "adapters_of", "upgrade_model", "upgrades"]
+__all__ = ["EXPERIMENTAL", "Adapter", "AdapterBuilder", "adapters_of", "upgrade_model", "upgrades"]
 
 Adapter = Callable[..., Any]
 _A = TypeVar("_A", bound=Adapter)
 Adapters = Mapping[tuple[str, str, int], tuple[int, Adapter]]
 _ATTRIBUTE = "__trueport_upgrades__"
+EXPERIMENTAL = 0
+"""The version of operators that ONNX had on trial, before they got a schema or went."""
 _LONG_NAME = "ai.onnx"
 """The other name of the domain whose name is empty."""
 _FIRST_IR_WITH_OPSETS = 3
@@ -200,13 +202,18 @@ def _upgrade_node(node: ir.Node, adapters: Adapters) -> None:
         _upgrade_node(made, adapters)
 
 
-def _first_step(node: ir.Node, adapters: Adapters) -> tuple[OpSchema, int, Adapter] | None:
+def _first_step(node: ir.Node, adapters: Adapters) -> tuple[OpSchema | None, int, Adapter] | None:
     """The next real change on a node's way up: the schema it follows there, the version after it, the adapter."""
-    versions = history(node.op_type, node.domain)
-    if node.version is None or not versions:
+    if node.version is None:
         return None
+    versions = history(node.op_type, node.domain)
     schema = schema_at(node.op_type, node.domain, node.version)
     if schema is None:
+        experimental = adapters.get((node.domain, node.op_type, EXPERIMENTAL))
+        if experimental is not None:
+            return None, *experimental
+        if not versions:
+            return None
         raise InvalidModel(
             f"{op_id(node)} does not exist in opset {node.version}",
             where=place(node),
@@ -227,8 +234,8 @@ def _subgraphs(node: ir.Node) -> Iterable[ir.Graph]:
             yield from attribute.as_graphs()
 
 
-def _replace(node: ir.Node, old: OpSchema, new: int, adapter: Adapter) -> list[ir.Node]:
-    bound = bind_by_schema(node, old)
+def _replace(node: ir.Node, old: OpSchema | None, new: int, adapter: Adapter) -> list[ir.Node]:
+    bound = bind_by_schema(node, old) if old else bind_by_signature(node, adapter)
     builder = AdapterBuilder(node, new)
     made = bound.call(adapter, builder, lambda value: value)
     results = list(made) if isinstance(made, (tuple, list)) else [made]
@@ -237,7 +244,7 @@ def _replace(node: ir.Node, old: OpSchema, new: int, adapter: Adapter) -> list[i
     for value, result in zip(replaced, results, strict=False):
         _take_over(value, result)
     _name(builder.nodes, results, f"{base}.{new}", node.name)
-    inherit(builder.nodes, node, by=f"upgrade:{node.op_type}-{old.since_version}-{new}")
+    inherit(builder.nodes, node, by=f"upgrade:{node.op_type}-{old.since_version if old else EXPERIMENTAL}-{new}")
     graph = node.graph
     assert graph is not None
     graph.insert_before(node, builder.nodes)
