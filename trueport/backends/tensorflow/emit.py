@@ -11,6 +11,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Translation
 from trueport.backends.tensorflow.dtypes import onnx_dtype
+from trueport.backends.tensorflow.passage import captured
 from trueport.backends.tensorflow.weights import WeightStore
 from trueport.errors import EmitError, TrueportError
 from trueport.ir.artifact import InnerValue
@@ -96,7 +97,7 @@ class Scope:
             return self.weight(value, None)
         if self._outer is None:
             raise EmitError(f"the value {value.name!r} is used before anything makes it")
-        return self._outer.value(value)
+        return captured(self._outer.value(value))
 
     def weight(self, value: ir.Value, perm: tuple[int, ...] | None) -> Any:
         """An initializer, permuted, read once per TensorFlow function; any other value transposed."""

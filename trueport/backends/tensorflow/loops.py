@@ -9,29 +9,32 @@ from typing import Any
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Listing
 from trueport.backends.tensorflow.lists import element_shape
+from trueport.backends.tensorflow.passage import narrowed, wide_dtype, widened
 
-__all__ = ["Collected", "listable", "listable_dtype", "shapes_of_steps", "unlisted"]
+__all__ = ["Collected", "passing", "shapes_of_steps"]
 
-_BITS = ("float8_e4m3fn", "float8_e5m2")
-_NIBBLES = {"int4": "int8", "uint4": "uint8"}
-
-
-def listable(tensor: Any) -> Any:
-    """The tensor in a type that TensorList's kernels take."""
-    if tensor.dtype.name in _BITS:
-        return tf.bitcast(tensor, tf.uint8)
-    return tf.cast(tensor, _NIBBLES.get(tensor.dtype.name, tensor.dtype))
+Step = Callable[..., tuple[list[Any], list[Any]]]
+"""``step(*carried) -> (carried, given)``"""
 
 
-def unlisted(tensor: Any, dtype: Any) -> Any:
-    """The inverse of :func:`listable`."""
-    return tf.bitcast(tensor, dtype) if dtype.name in _BITS else tf.cast(tensor, dtype)
+def passing(step: Step, carried: Sequence[Any]) -> tuple[Step, list[Any], Callable[[Sequence[Any]], list[Any]]]:
+    """A loop whose carried values pass in types that they can pass in: its step, its start, and the way back."""
+    dtypes = [getattr(value, "dtype", None) for value in carried]
+
+    def back(values: Sequence[Any]) -> list[Any]:
+        return [v if dtype is None else narrowed(v, dtype) for v, dtype in zip(values, dtypes, strict=True)]
+
+    def wide_step(*values: Any) -> tuple[list[Any], list[Any]]:
+        after, given = step(*back(values))
+        return [widened(value) for value in after], given
+
+    return wide_step, [widened(value) for value in carried], back
 
 
-def shapes_of_steps(step: Callable[..., tuple[Any, Any]], carried: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+def shapes_of_steps(step: Step, carried: Sequence[Any]) -> tuple[list[Any], list[Any]]:
     """The most specific shapes that hold before and after each step, and those of what each step gives besides.
 
-    ``step(*carried) -> (carried, given)`` is traced aside until the shapes it is given hold for its results too.
+    The step is traced aside until the shapes it is given hold for its results too.
     """
     shapes = tf.nest.map_structure(lambda x: x.shape, list(carried))
     while True:
@@ -55,7 +58,7 @@ class Collected:
 
     def start(self) -> Listing:
         """An empty list, or one with all its places reserved."""
-        shape, dtype = element_shape(self.shape), listable_dtype(self.dtype)
+        shape, dtype = element_shape(self.shape), wide_dtype(self.dtype)
         if self.count is None:
             return Listing(tf.raw_ops.EmptyTensorList(element_shape=shape, max_num_elements=-1, element_dtype=dtype))
         size = tf.cast(self.count, tf.int32)
@@ -63,7 +66,7 @@ class Collected:
 
     def add(self, listing: Listing, index: Any, tensor: Any) -> Listing:
         """The list with the value of step ``index``."""
-        item = listable(tensor)
+        item = widened(tensor)
         if self.count is None:
             return Listing(tf.raw_ops.TensorListPushBack(input_handle=listing.handle, tensor=item))
         index = tf.cast(index, tf.int32)
@@ -76,13 +79,8 @@ class Collected:
             empty = tf.equal(tf.raw_ops.TensorListLength(input_handle=listing.handle), 0)
             nothing = tf.maximum(shape, 0) if self.shape.rank is not None else tf.zeros([0], tf.int32)
             shape = tf.cond(empty, lambda: nothing, lambda: shape)
-        dtype = listable_dtype(self.dtype)
+        dtype = wide_dtype(self.dtype)
         stack = tf.raw_ops.TensorListStack(input_handle=listing.handle, element_shape=shape, element_dtype=dtype)
         known = None if self.count is None else tf.get_static_value(self.count)
         stack.set_shape(tf.TensorShape([known]).concatenate(self.shape))
-        return unlisted(stack, self.dtype)
-
-
-def listable_dtype(dtype: Any) -> Any:
-    """The dtype that :func:`listable` gives."""
-    return tf.uint8 if dtype.name in _BITS else tf.as_dtype(_NIBBLES.get(dtype.name, dtype))
+        return narrowed(stack, self.dtype)

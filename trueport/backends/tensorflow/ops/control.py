@@ -12,7 +12,8 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.axes import from_front, to_front
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.loops import Collected, listable, listable_dtype, shapes_of_steps, unlisted
+from trueport.backends.tensorflow.loops import Collected, passing, shapes_of_steps
+from trueport.backends.tensorflow.passage import narrowed, wide_dtype, widened
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
@@ -24,9 +25,12 @@ def if_(t: Translation, cond: Tensor, *, then_branch: ir.Graph, else_branch: ir.
     known = t.static(cond)
     if known is not None:
         return t.run(then_branch if known.item() else else_branch)
-    return tf.cond(  # type: ignore[no-any-return]
-        tf.reshape(cond, []), lambda: t.run(then_branch), lambda: t.run(else_branch)
+    made = tf.cond(
+        tf.reshape(cond, []),
+        lambda: [widened(value) for value in t.run(then_branch)],
+        lambda: [widened(value) for value in t.run(else_branch)],
     )
+    return [narrowed(x, t.output_dtype(i)) if tf.is_tensor(x) else x for i, x in enumerate(made)]
 
 
 @maps("Loop", fidelity=BITWISE, audited=25)
@@ -44,6 +48,7 @@ def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any,
         return [i + 1, after, *map(_as, results[:width], body.outputs[1:], kinds)], results[width:]
 
     start = [tf.constant(0, tf.int64), going, *map(_as, v_initial, t.node.inputs[2:], kinds)]
+    step, start, back = passing(step, start)
     shapes, given = shapes_of_steps(step, start)
     count = tf.maximum(limit, 0) if limit is not None and cond is None else None
     outputs = [Collected(x.dtype, x.shape, count) for x in given]
@@ -57,7 +62,10 @@ def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any,
         return after, _added(outputs, made, [carried[0]] * len(values), values)
 
     final, made = _while(more, advance, start, shapes, outputs)
-    return [*map(_as, final[2:], kinds, t.node.outputs), *(o.stacked(m) for o, m in zip(outputs, made, strict=True))]
+    return [
+        *map(_as, back(final)[2:], kinds, t.node.outputs),
+        *(o.stacked(m) for o, m in zip(outputs, made, strict=True)),
+    ]
 
 
 @maps("Scan", fidelity=BITWISE, audited=25)
@@ -77,7 +85,7 @@ def scan(
     backward = scan_input_directions or [0] * num_scan_inputs
     rows = [to_front(x, axis) for x, axis in zip(scanned, in_axes, strict=True)]
     count = _first_dim(rows[0])
-    listed = [lists.from_rows(listable(x)) for x in rows]
+    listed = [lists.from_rows(widened(x)) for x in rows]
 
     def step(i: Tensor, *carried: Any) -> tuple[list[Any], list[Any]]:
         elements = [
@@ -88,6 +96,7 @@ def scan(
         return [i + 1, *results[:width]], results[width:]
 
     start = [tf.constant(0), *states]
+    step, start, back = passing(step, start)
     shapes, given = shapes_of_steps(step, start)
     outputs = [Collected(x.dtype, x.shape, count) for x in given]
     reverse = scan_output_directions or [0] * len(outputs)
@@ -100,7 +109,7 @@ def scan(
     final, made = _while(lambda carried, _: carried[0] < count, advance, start, shapes, outputs)
     stacks = [output.stacked(m) for output, m in zip(outputs, made, strict=True)]
     out_axes = scan_output_axes or [0] * len(outputs)
-    return [*final[1:], *(from_front(x, axis) for x, axis in zip(stacks, out_axes, strict=True))]
+    return [*back(final)[1:], *(from_front(x, axis) for x, axis in zip(stacks, out_axes, strict=True))]
 
 
 def _while(more: Any, advance: Any, start: list[Any], shapes: list[Any], outputs: Sequence[Collected]) -> Any:
@@ -136,9 +145,9 @@ def _row(rows: Tensor, listed: Any, index: Tensor) -> Tensor:
         input_handle=listed.handle,
         index=index,
         element_shape=lists.element_shape(rows.shape[1:]),
-        element_dtype=listable_dtype(rows.dtype),
+        element_dtype=wide_dtype(rows.dtype),
     )
-    return unlisted(item, rows.dtype)
+    return narrowed(item, rows.dtype)
 
 
 def _first_dim(tensor: Tensor) -> Tensor:
