@@ -74,16 +74,20 @@ def _hard_sigmoid(x: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
 
 @maps("Swish", audited=24, error=ulps(6))
 def swish(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
-    return widened(_swish, X, like(alpha, X))
+    return widened(_swish, X, *_scale(alpha, X))
 
 
 @maps("SwiGLU", audited=28, error=ulps(7))
 def swiglu(t: Translation, A: Tensor, B: Tensor, *, alpha: float) -> Tensor:
-    return widened(lambda a, b, scale: _swish(a, scale) * b, A, B, like(alpha, A))
+    return widened(lambda a, b, *scale: _swish(a, *scale) * b, A, B, *_scale(alpha, A))
 
 
-def _swish(x: Tensor, alpha: Tensor) -> Tensor:
-    return x * tf.sigmoid(alpha * x)
+def _scale(alpha: float, x: Tensor) -> list[Tensor]:
+    return [] if alpha == 1 else [like(alpha, x)]
+
+
+def _swish(x: Tensor, alpha: Tensor | None = None) -> Tensor:
+    return x * tf.sigmoid(x if alpha is None else alpha * x)
 
 
 @maps("Mish", audited=22, error=ulps(8))

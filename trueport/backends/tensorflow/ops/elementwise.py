@@ -172,7 +172,7 @@ def _limit(given: Tensor | None, own: float, x: Tensor) -> Tensor:
     return tf.constant(own, x.dtype) if given is None else tf.reshape(given, [])
 
 
-@maps("Pow", audited=15, error=ulps(4))
+@maps("Pow", audited=15, error=ulps(4), static=("Y",))
 def pow_(t: Translation, X: Tensor, Y: Tensor) -> Tensor:
     if is_integer(X):
         return _integer_power(X, Y) if is_integer(Y) else via(tf.float64, tf.pow, X, Y)
