@@ -13,28 +13,33 @@ from trueport.backend import prepare
 from trueport.backends.tensorflow.module import build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.fidelity import ulps
-from trueport.passes.pipeline import canonicalize
+from trueport.passes.pipeline import infer_shapes, raise_opsets
 
 __all__ = ["check_channels_last", "check_half", "check_like_input"]
 
 
 def check_channels_last(op: str, *arrays: np.ndarray | None, outputs: int = 1, **attributes: Any) -> None:
-    """Run the node as the layout pass leaves it: its first input and all outputs are channel-last."""
-    proto = make_model(op, [arrays], outputs, constants=range(1, len(arrays)), **attributes)
-    want = run_ort(_declared(proto), {"x0": arrays[0]})
-    model = ir.from_proto(proto)
-    canonicalize(model, registry())
-    (node,) = (node for node in model.graph if node.op_type == op)
-    node.meta["channels_last"] = True
-    for value in (*model.graph.inputs, *model.graph.outputs):
-        value.shape = None
-    assert arrays[0] is not None
-    model.graph.inputs[0].shape = ir.Shape([None] * arrays[0].ndim)
-    made = build_module(model, registry()).function(x0=np.moveaxis(arrays[0], 1, -1))
+    """Run the node alone in both layouts: its first input and all outputs are channel-last, or none of them."""
+    proto = _declared(make_model(op, [arrays], outputs, constants=range(1, len(arrays)), **attributes))
+    want = run_ort(proto, {"x0": arrays[0]})
     mapping = registry().find(op)
     assert mapping is not None and mapping.channels_last and mapping.error is not None
-    for index, expected in enumerate(want):
-        assert_close(np.moveaxis(made[f"y{index}"].numpy(), -1, 1), expected, mapping.error, 64, f"{op} output {index}")
+    for last in (False, True):
+        model = ir.from_proto(proto)
+        raise_opsets(model)
+        infer_shapes(model)
+        (node,) = (node for node in model.graph if node.op_type == op)
+        node.meta["channels_last"] = last
+        for value in model.graph.outputs:
+            value.shape = None
+        assert arrays[0] is not None
+        model.graph.inputs[0].shape = ir.Shape([None] * arrays[0].ndim)
+        x = np.moveaxis(arrays[0], 1, -1) if last else arrays[0]
+        made = build_module(model, registry()).function(x0=x)
+        for index, expected in enumerate(want):
+            got = made[f"y{index}"].numpy()
+            got = np.moveaxis(got, -1, 1) if last else got
+            assert_close(got, expected, mapping.error, 64, f"{op} output {index}, channels last: {last}")
 
 
 def check_like_input(op: str, *arrays: np.ndarray | None, terms: int = 1, **attributes: Any) -> None:

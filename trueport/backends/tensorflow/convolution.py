@@ -35,10 +35,12 @@ def _lifted(x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor:
 
 def _convolve_2d(x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor:
     if _is_depthwise(x, w, window, groups):
-        x, padding = _depthwise_padding(x, window)
         kernel = tf.reshape(w, [*(size_of(w, axis) for axis in (0, 1)), groups, -1])
+        # TensorFlow 2.21 aborts when it fuses a bias into an explicitly padded depthwise convolution.
+        x, padding = _native_padding(x, window, explicit=False)
         return tf.nn.depthwise_conv2d(x, kernel, [1, *window.strides, 1], padding, dilations=window.dilations)
-    x, padding = _native_padding(x, window)
+    # TensorFlow has gradients for groups and dilations, but not together with explicit pads.
+    x, padding = _native_padding(x, window, explicit=groups == 1 and not window.dilated)
     return tf.nn.conv2d(x, w, window.strides, padding, dilations=window.dilations)
 
 
@@ -48,28 +50,13 @@ def _is_depthwise(x: Tensor, w: Tensor, window: Window, groups: int) -> bool:
     return groups > 1 and w.shape[-2] == 1 and alike and x.dtype.is_floating
 
 
-def _depthwise_padding(x: Tensor, window: Window) -> tuple[Tensor, str]:
-    """Never explicit: TensorFlow 2.21 aborts when it fuses a bias into an explicitly padded depthwise convolution."""
-    if window.same or (window.padded and _is_same(window)):
-        return x, "SAME"
-    return pad_spatial(x, window.pads), "VALID"
-
-
-def _is_same(window: Window) -> bool:
-    """Pads that keep the size at stride one, the odd one behind: what SAME adds whatever the size."""
-    if any(stride != 1 for stride in window.strides):
-        return False
-    reaches = [(size - 1) * dilation for size, dilation in zip(window.kernel, window.dilations, strict=True)]
-    return all(tuple(pair) == (reach // 2, reach - reach // 2) for pair, reach in zip(window.pads, reaches, strict=True))
-
-
-def _native_padding(x: Tensor, window: Window) -> tuple[Tensor, str | list[tuple[int, int]]]:
+def _native_padding(x: Tensor, window: Window, explicit: bool) -> tuple[Tensor, str | list[tuple[int, int]]]:
     """What a two-dimensional TensorFlow kernel takes as padding; what it does not take is done before it."""
     if window.same:
         return x, "SAME"
     if not window.padded:
         return x, "VALID"
-    if _all_positive(window.pads):
+    if explicit and _all_positive(window.pads):
         return x, [(0, 0), *window.pads, (0, 0)]
     return pad_spatial(x, window.pads), "VALID"
 

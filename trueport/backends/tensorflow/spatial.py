@@ -18,6 +18,7 @@ __all__ = [
     "channels_to_front",
     "fit_spatial",
     "known",
+    "marked",
     "pad_spatial",
     "per_channel",
     "size_of",
@@ -138,10 +139,10 @@ def window_of(
         return window
     if auto_pad == "NOTSET":
         given = tuple(pads or [0] * (2 * rank))
-        return _marked(replace(window, pads=tuple(zip(given[:rank], given[rank:], strict=True))), sizes)
+        return marked(replace(window, pads=tuple(zip(given[:rank], given[rank:], strict=True))), sizes)
     found = _same_pads(window, sizes)
     if auto_pad == "SAME_LOWER":
-        return _marked(replace(window, pads=tuple((end, begin) for begin, end in found)), sizes)
+        return marked(replace(window, pads=tuple((end, begin) for begin, end in found)), sizes)
     return replace(window, pads=found, same=True)
 
 
@@ -155,8 +156,8 @@ def _same_pads(window: Window, sizes: Sequence[Size]) -> Pads:
     return tuple(found)
 
 
-def _marked(window: Window, sizes: Sequence[Size]) -> Window:
-    """Whether explicit pads are the ones TensorFlow finds by itself."""
+def marked(window: Window, sizes: Sequence[Size]) -> Window:
+    """The window with a note whether its pads are the ones TensorFlow finds by itself."""
     found = _same_pads(window, sizes)
     flat = [size for pair in (*found, *window.pads) for size in pair]
     return replace(window, same=known(*flat) and found == window.pads)

@@ -23,23 +23,29 @@ def transpose_convolve(x: Tensor, w: Tensor, window: Window, extra: Sequence[int
         return tf.squeeze(lifted, 1)
     if window.dilated or window.rank > 3:
         return fit_spatial(_by_convolution(x, w, window, groups), _edges(window.pads, extra))
-    if window.rank == 2 and _within_strides(window, extra):
-        return _native(x, w, window, extra, groups)
-    nothing = (0,) * window.rank
-    return fit_spatial(_native(x, w, window.without_pads(), nothing, groups), _edges(window.pads, extra))
+    if window.rank == 2 and _is_same(window, extra):
+        return _native(x, w, window, extra, "SAME", groups)
+    # Explicit pads have no fast kernel: what they cut off is made, and cut off.
+    whole = _native(x, w, window.without_pads(), (0,) * window.rank, "VALID", groups)
+    return fit_spatial(whole, _edges(window.pads, extra))
 
 
 def _edges(pads: Pads, extra: Sequence[int]) -> Pads:
     return tuple((-begin, more - end) for (begin, end), more in zip(pads, extra, strict=True))
 
 
-def _within_strides(window: Window, extra: Sequence[int]) -> bool:
-    """Whether the result is one whose convolution has the places that ``x`` has: what TensorFlow asks for."""
-    pads = [size for pair in window.pads for size in pair]
-    return known(*pads) and min(pads) >= 0 and all(0 <= e < s for e, s in zip(extra, window.strides, strict=True))
+def _is_same(window: Window, extra: Sequence[int]) -> bool:
+    """Whether the pads are those of a SAME convolution from the result to ``x``."""
+    for extent, stride, more, (begin, end) in zip(window.extents, window.strides, extra, window.pads, strict=True):
+        if not known(extent, begin, end):
+            return False
+        cut = begin + end - more
+        if cut < 0 or begin != cut // 2 or not 0 < extent - cut <= stride:
+            return False
+    return True
 
 
-def _native(x: Tensor, w: Tensor, window: Window, extra: Sequence[int], groups: int) -> Tensor:
+def _native(x: Tensor, w: Tensor, window: Window, extra: Sequence[int], padding: str, groups: int) -> Tensor:
     sizes = [
         (places - 1) * stride + extent + more - begin - end
         for places, stride, extent, more, (begin, end) in zip(
@@ -52,26 +58,25 @@ def _native(x: Tensor, w: Tensor, window: Window, extra: Sequence[int], groups: 
         )
     ]
     if groups == 1:
-        return _native_group(x, w, window, sizes)
+        return _native_group(x, w, window.strides, sizes, padding)
     if w.shape[-2] == 1 and window.rank == 2 and window.strides[0] == window.strides[1]:
-        return _native_depthwise(x, w, window, sizes, groups)
+        return _native_depthwise(x, w, window.strides, sizes, padding, groups)
     parts = zip(tf.split(x, groups, -1), tf.split(w, groups, -1), strict=True)
-    return tf.concat([_native_group(part, kernel, window, sizes) for part, kernel in parts], -1)
+    return tf.concat([_native_group(part, kernel, window.strides, sizes, padding) for part, kernel in parts], -1)
 
 
-def _native_group(x: Tensor, w: Tensor, window: Window, sizes: Sequence[Size]) -> Tensor:
+def _native_group(x: Tensor, w: Tensor, strides: Sequence[int], sizes: Sequence[Size], padding: str) -> Tensor:
     shape = [size_of(x, 0), *sizes, size_of(w, -2)]
-    if window.rank == 3:
-        return tf.nn.conv3d_transpose(x, w, shape, window.strides, "VALID")
-    padding = [(0, 0), *window.pads, (0, 0)] if window.padded else "VALID"
-    return tf.nn.conv2d_transpose(x, w, shape, window.strides, padding)
+    transpose = tf.nn.conv2d_transpose if len(sizes) == 2 else tf.nn.conv3d_transpose
+    return transpose(x, w, shape, strides, padding)
 
 
-def _native_depthwise(x: Tensor, w: Tensor, window: Window, sizes: Sequence[Size], groups: int) -> Tensor:
+def _native_depthwise(
+    x: Tensor, w: Tensor, strides: Sequence[int], sizes: Sequence[Size], padding: str, groups: int
+) -> Tensor:
     kernel = tf.reshape(w, [*sizes_of(w, (0, 1)), groups, -1])
-    padding = [(0, 0), *window.pads, (0, 0)] if window.padded else "VALID"
     shape = tf.stack([size_of(x, 0), *sizes, groups])
-    made = tf.nn.depthwise_conv2d_backprop_input(shape, kernel, x, [1, *window.strides, 1], padding)
+    made = tf.nn.depthwise_conv2d_backprop_input(shape, kernel, x, [1, *strides, 1], padding)
     return tf.ensure_shape(made, [x.shape[0], *(size if known(size) else None for size in sizes), groups])
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
-from trueport.backends.tensorflow.spatial import Size, Window, at_least, known, pad_spatial, size_of, sizes_of
+from trueport.backends.tensorflow.spatial import Size, Window, at_least, known, marked, pad_spatial, size_of, sizes_of
 
 __all__ = ["average_windows", "max_windows", "max_windows_with_indices", "sum_windows", "to_ceil"]
 
@@ -32,7 +32,7 @@ def to_ceil(window: Window, sizes: Sequence[Size]) -> Window:
         within = (size + begin - 1) // stride
         last = min(places, within) if known(size) else tf.minimum(places, within)
         pads.append((begin, at_least(last * stride + extent - size - begin, 0)))
-    return replace(window, pads=tuple(pads), same=window.same and tuple(pads) == window.pads)
+    return marked(replace(window, pads=tuple(pads)), sizes)
 
 
 def max_windows(x: Tensor, window: Window) -> Tensor:
@@ -43,8 +43,7 @@ def max_windows(x: Tensor, window: Window) -> Tensor:
         return tf.squeeze(max_windows(tf.expand_dims(x, 1), _lifted(window)), 1)
     if window.same:
         return tf.nn.max_pool2d(x, window.kernel, window.strides, "SAME")
-    if window.padded and _pads_inside_kernel(window):
-        return tf.nn.max_pool2d(x, window.kernel, window.strides, [(0, 0), *window.pads, (0, 0)])
+    # Not with explicit pads, which neither XLA nor TensorFlow Lite takes.
     return tf.nn.max_pool2d(pad_spatial(x, window.pads, _lowest(x)), window.kernel, window.strides, "VALID")
 
 
@@ -111,13 +110,6 @@ def _average_native(x: Tensor, window: Window) -> Tensor:
 
 def _lifted(window: Window) -> Window:
     return Window((1, *window.kernel), (1, *window.strides), (1, 1), ((0, 0), *window.pads), window.same)
-
-
-def _pads_inside_kernel(window: Window) -> bool:
-    return all(
-        known(*pair) and min(pair) >= 0 and max(pair) < size
-        for pair, size in zip(window.pads, window.kernel, strict=True)
-    )
 
 
 def _by_axis(x: Tensor, window: Window, combine: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
