@@ -399,3 +399,29 @@ def test_dynamic_quantize_lstm(direction: str, dtype: Any, full: bool) -> None:
         hidden_size=hidden,
         bound=ErrorBound(0.02 / np.finfo(np.float32).eps, 1e-9),
     )
+
+
+def test_kin_of_onnx_operators() -> None:
+    x = floats(3, 4, 5)
+    check_contrib("Trilu", [x, scalar(1, np.int64)], upper=0)
+    check_contrib("Trilu", [x, None])
+    check_contrib("GatherND", [x, np.array([[0, 1], [2, 3]], np.int64)])
+    check_contrib("ExpandDims", [x, np.array([1], np.int32)], constants=[1])
+    check_contrib("ExpandDims", [x, scalar(-1, np.int32)], constants=[1])
+    for mode in ("constant", "reflect", "edge"):
+        check_contrib("Pad", [x, np.array([1, 0, 2, 0, 1, 1], np.int64), scalar(7)], constants=[1], mode=mode)
+    check_contrib("Unique", [np.array([2, 1, 1, 3, 4, 3], np.float32)], outputs=3)
+    check_contrib("Range", [scalar(1), scalar(9), scalar(0.5)])
+    check_contrib("Range", [scalar(1, np.int64), scalar(9, np.int64), None])
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
+def test_grid_sample(mode: str) -> None:
+    grid = np.random.default_rng(1).uniform(-1.2, 1.2, (2, 3, 4, 2)).astype(np.float32)
+    check_contrib("GridSample", [floats(2, 3, 5, 6), grid], mode=mode, padding_mode="border", terms=16)
+
+
+def test_inverse_and_distances() -> None:
+    check_contrib("Inverse", [floats(2, 3, 3) + 4 * np.eye(3, dtype=np.float32)], terms=9)
+    for metric in ("euclidean", "sqeuclidean"):
+        check_contrib("CDist", [floats(5, 8), floats(4, 8, seed=1)], metric=metric, terms=24)
