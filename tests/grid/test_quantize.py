@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.grid.harness import check, edge_values, run_ort
+from tests.grid.harness import check, edge_values, make_model, run_ort
 from trueport.backend import prepare
 
 BYTES = [np.uint8, np.int8]
@@ -184,6 +184,17 @@ def test_qlinear_matmul_per_column() -> None:
     inputs = [x, scalar(0.013), scalar(3, np.uint8), w, scales, np.zeros(4, np.int8), scalar(0.5), scalar(9, np.uint8)]
     check("QLinearMatMul", inputs)
     check("QLinearMatMul", inputs, constants=[3, 4, 5])
+
+
+@pytest.mark.parametrize("dtype", FLOAT8)
+def test_qlinear_matmul_of_small_floats(dtype: Any) -> None:
+    # No runtime has it: powers of two, whose products and sums are exact, and the scales applied by hand.
+    a, b = (2.0 ** np.random.default_rng(seed).integers(-2, 3, shape) for seed, shape in ((1, (3, 4)), (2, (4, 2))))
+    one, zero = scalar(1), scalar(0, dtype)
+    arrays = [a.astype(dtype), scalar(0.5), zero, b.astype(dtype), one, zero, scalar(2), zero]
+    model = make_model("QLinearMatMul", [arrays])
+    (got,) = prepare(model).run({f"x{i}": array for i, array in enumerate(arrays)})
+    np.testing.assert_array_equal(got.astype(np.float32), (a @ b / 4).astype(dtype).astype(np.float32))
 
 
 WINDOWS: list[dict[str, Any]] = [

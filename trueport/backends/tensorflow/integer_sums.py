@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
@@ -109,9 +110,20 @@ def _heaviest(
     t: Translation, index: int, w: Tensor, zero_point: Tensor | None, depth: int | None, axes: tuple[int, ...]
 ) -> int | None:
     """The largest absolute sum of the weights that one result takes: of the weights themselves if they are known."""
-    value = t.node.inputs[index]
-    known = 0 if zero_point is None else tf.get_static_value(zero_point)
-    if value is not None and value.const_value is not None and known is not None and np.size(known) == 1:
-        weights = np.abs(np.asarray(value.const_value.numpy()).astype(np.int64) - int(np.max(known)))
-        return int(weights.sum(axis=axes).max(initial=0))
+    weights = _known_weights(t.node.inputs[index], zero_point, axes)
+    if weights is not None:
+        return int(np.abs(weights).sum(axis=axes).max(initial=0))
     return None if depth is None else depth * _magnitude(w, zero_point)
+
+
+def _known_weights(value: ir.Value | None, zero_point: Tensor | None, axes: tuple[int, ...]) -> np.ndarray | None:
+    """An initializer's centred weights; zero points are one for all, or one for each index of the axis not summed."""
+    zeros = np.zeros(()) if zero_point is None else tf.get_static_value(zero_point)
+    if value is None or value.const_value is None or value.is_graph_input() or zeros is None:
+        return None
+    weights = np.asarray(value.const_value.numpy()).astype(np.int64)
+    summed = {axis % weights.ndim for axis in axes}
+    shape = [1 if axis in summed else -1 for axis in range(weights.ndim)]
+    if zeros.size != 1 and shape.count(-1) != 1:
+        return None
+    return weights - (zeros.astype(np.int64).reshape(shape) if zeros.size != 1 else int(zeros.max()))

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import onnx_ir as ir
+
 from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.casting import convert
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.integer_sums import integer_conv, integer_matmul, per_row
+from trueport.backends.tensorflow.integer_sums import integer_conv, integer_matmul, matmul, per_row
+from trueport.backends.tensorflow.narrow import encode_float
 from trueport.backends.tensorflow.quant import combined_scale, requantize
 from trueport.backends.tensorflow.spatial import (
     channels_to_end,
@@ -18,9 +22,12 @@ from trueport.backends.tensorflow.spatial import (
     with_rank,
 )
 from trueport.fidelity import ulps
+from trueport.ir.dtypes import FLOAT8
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
+
+_D = ir.DataType
 
 
 @maps("MatMulInteger", audited=10, error=ulps(0))
@@ -43,6 +50,9 @@ def qlinear_mat_mul(
     y_zero_point: Tensor,
 ) -> Tensor:
     scale = combined_scale(per_row(a_scale), b_scale, y_scale)
+    if {t.input_type(0), t.input_type(3), t.output_type()} & FLOAT8:
+        a, b = (convert(x, t.input_type(index), _D.FLOAT) for index, x in ((0, a), (3, b)))
+        return _to_type(matmul(a, b) * scale, y_zero_point, t.output_type())
     total = integer_matmul(t, a, b, a_zero_point, b_zero_point, weight=3)
     return _scaled(total, None, scale, y_zero_point)
 
@@ -189,3 +199,10 @@ def _scaled(total: Tensor, bias: Tensor | None, scale: Tensor, zero_point: Tenso
     """A 32-bit sum with its bias, scaled and rounded to the type of the zero point."""
     biased = total if bias is None else total + bias
     return requantize(tf.cast(biased, tf.float32) * scale, zero_point, zero_point.dtype)
+
+
+def _to_type(real: Tensor, zero_point: Tensor, target: ir.DataType) -> Tensor:
+    """Rounded to an integer type, or to a float8, whose zero point is zero."""
+    if target in FLOAT8:
+        return encode_float(real, target, saturate=True, round_mode="up")
+    return requantize(real, zero_point, zero_point.dtype)
