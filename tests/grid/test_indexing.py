@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tests.grid.harness import check
 from tests.grid.test_shape import BOOL, COMMON, INT64_MAX, INT64_MIN, NARROW, OLD, data, ints, versus
+from trueport.backends.tensorflow.registry import registry
 
 SLICES = [
     ([0], [INT64_MAX], [0], [1]),
@@ -162,3 +166,16 @@ def test_depth_and_space(mode: str, dtype: np.dtype) -> None:
     deep, flat = (1, 8, 2, 3), (2, 3, 4, 2)
     check("DepthToSpace", [data(*deep, dtype=dtype)], versus="reference", blocksize=2, mode=mode)
     check("SpaceToDepth", [data(*flat, dtype=dtype)], versus="reference", opset=28, blocksize=2, mode=mode)
+
+
+@pytest.mark.parametrize("mode", ["DCR", "CRD"])
+@pytest.mark.parametrize("blocksize", [1, 2])
+@pytest.mark.parametrize("op", ["DepthToSpace", "SpaceToDepth"])
+def test_channels_last_is_the_same(op: str, mode: str, blocksize: int) -> None:
+    first = tf.constant(data(2, 8, 4, 2))
+    handler = registry().find(op).handler
+    wanted = handler(SimpleNamespace(channels_last=False), first, blocksize=blocksize, mode=mode)
+    last = handler(
+        SimpleNamespace(channels_last=True), tf.transpose(first, (0, 2, 3, 1)), blocksize=blocksize, mode=mode
+    )
+    assert np.array_equal(np.transpose(last, (0, 3, 1, 2)), wanted)

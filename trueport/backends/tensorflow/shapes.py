@@ -18,7 +18,18 @@ import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
 
-__all__ = ["axis_mask", "dim", "dims", "moving", "normalized", "picked_dims", "rank_of", "shape_of", "static_dims"]
+__all__ = [
+    "axis_mask",
+    "dim",
+    "dims",
+    "known_entries",
+    "moving",
+    "normalized",
+    "of_rank",
+    "picked_entries",
+    "rank_of",
+    "shape_of",
+]
 
 Tensor = Any
 
@@ -42,9 +53,11 @@ def rank_of(tensor: Tensor) -> int | Tensor:
     return tf.rank(tensor) if rank is None else rank
 
 
-def static_dims(tensor: Tensor) -> list[int] | None:
-    """All dims, where all are known."""
-    return tensor.shape.as_list() if tensor.shape.is_fully_defined() else None
+def of_rank(tensor: Tensor, rank: int | None) -> Tensor:
+    """The tensor with the rank that the operator gives it, where its own is not known."""
+    if tensor.shape.rank is not None or rank is None:
+        return tensor
+    return tf.ensure_shape(tensor, [None] * rank)
 
 
 def shape_of(tensor: Tensor) -> Tensor:
@@ -67,12 +80,31 @@ def dims(tensor: Tensor) -> list[int | Tensor]:
     return [dynamic[axis] if size is None else size for axis, size in enumerate(known)]
 
 
-def picked_dims(vector: Tensor, at: np.ndarray | slice) -> Tensor | None:
-    """``vector[at]`` as a constant, where the vector is a shape and the dims in question are known; else None."""
-    if vector.op.type != "Shape" or vector.op.inputs[0].shape.rank is None:
+def known_entries(vector: Tensor) -> list[int | None] | None:
+    """What is known of a vector on its way into a shape, entry by entry; None where not even its length is."""
+    known = tf.get_static_value(vector)
+    if known is not None:
+        return list(known.tolist())
+    inputs = vector.op.inputs
+    if vector.op.type == "Shape" and inputs[0].shape.rank is not None:
+        return list(inputs[0].shape.as_list())
+    if vector.op.type == "Pack":
+        return [None if value is None else int(value) for value in map(tf.get_static_value, inputs)]
+    if vector.op.type == "ConcatV2":
+        parts = [known_entries(part) for part in inputs[:-1]]
+        return None if None in parts else [entry for part in parts for entry in part or ()]
+    return None if vector.shape[0] is None else [None] * vector.shape[0]
+
+
+def picked_entries(vector: Tensor, at: np.ndarray | slice) -> Tensor | None:
+    """``vector[at]`` as a constant, where those entries are known; else None."""
+    if not vector.dtype.is_integer:
         return None
-    known = np.array([-1 if size is None else size for size in vector.op.inputs[0].shape.as_list()])[at]
-    return None if (known < 0).any() else tf.constant(known, vector.dtype)
+    entries = known_entries(vector)
+    chosen = None if entries is None else np.array(entries, object)[at]
+    if chosen is None or None in np.ravel(chosen):
+        return None
+    return tf.constant(np.array(chosen, vector.dtype.as_numpy_dtype))
 
 
 def normalized(axes: Sequence[int] | np.ndarray, rank: int) -> list[int]:

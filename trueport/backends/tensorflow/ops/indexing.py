@@ -7,7 +7,7 @@ import numpy as np
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.indices import dynamic_window, element_positions, from_front, static_window
-from trueport.backends.tensorflow.shapes import dim, picked_dims, shape_of
+from trueport.backends.tensorflow.shapes import dim, of_rank, picked_entries, shape_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
@@ -28,7 +28,7 @@ def slice_(
         return dynamic_window(starts, ends, axes, steps, data).of(data)
     bounds = _scalars(t, starts), _scalars(t, ends)
     if data.shape.rank == count == 1 and all(isinstance(bound[0], int) for bound in bounds):
-        known = picked_dims(data, slice(*(bound[0] for bound in bounds), int(known_steps[0])))
+        known = picked_entries(data, slice(bounds[0][0], bounds[1][0], int(known_steps[0])))
         if known is not None:
             return known
     return static_window(*bounds, known_axes.tolist(), known_steps.tolist(), data.shape.rank).of(data)
@@ -42,7 +42,7 @@ def _scalars(t: Translation, vector: Tensor) -> list[int | Tensor]:
 @maps("Gather", fidelity=BITWISE, audited=13)
 def gather(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
     at = t.static(indices) if data.shape.rank == 1 else None
-    known = None if at is None else picked_dims(data, at)
+    known = None if at is None else picked_entries(data, at)
     if known is not None:
         return known
     if at is not None and at.ndim == 0:
@@ -53,6 +53,7 @@ def gather(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tenso
 
 @maps("GatherElements", fidelity=BITWISE, audited=13)
 def gather_elements(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+    data = of_rank(data, indices.shape.rank)
     if data.shape.rank is None:
         raise t.fail("the rank of its data is not known")
     return tf.gather(tf.reshape(data, [-1]), element_positions(data, indices, axis))

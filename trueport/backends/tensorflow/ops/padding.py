@@ -81,8 +81,12 @@ def _repeated(t: Translation, data: Tensor, added: Amounts, mode: str) -> Tensor
         size = tf.cast(dim(data, axis), tf.int64)
         places = tf.range(-added[axis, 0], size + added[axis, 1], dtype=tf.int64)
         sources = _SOURCES[mode](places, size)
-        data = moving(functools.partial(tf.gather, indices=sources, axis=axis), data)
+        data = moving(functools.partial(_taken, at=sources, axis=axis), data)
     return data
+
+
+def _taken(data: Tensor, at: Tensor, axis: int) -> Tensor:
+    return tf.gather(data, at, axis=axis)
 
 
 def _mirrors_once(data: Tensor, added: np.ndarray) -> bool:

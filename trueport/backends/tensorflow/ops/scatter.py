@@ -7,7 +7,7 @@ from collections.abc import Callable
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.indices import element_positions, from_front
-from trueport.backends.tensorflow.shapes import dim, moving, shape_of
+from trueport.backends.tensorflow.shapes import dim, moving, of_rank, shape_of
 from trueport.fidelity import BITWISE, accumulation
 from trueport.mapping.declare import maps
 
@@ -18,6 +18,7 @@ __all__: list[str] = []
 def scatter_elements(
     t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str
 ) -> Tensor:
+    data = of_rank(data, indices.shape.rank)
     if data.shape.rank is None:
         raise t.fail("the rank of its data is not known")
     positions = tf.reshape(element_positions(data, indices, axis), [-1, 1])

@@ -6,7 +6,16 @@ import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.shapes import axis_mask, dim, dims, moving, normalized, rank_of, shape_of
+from trueport.backends.tensorflow.shapes import (
+    axis_mask,
+    dim,
+    dims,
+    known_entries,
+    moving,
+    normalized,
+    rank_of,
+    shape_of,
+)
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
@@ -17,7 +26,11 @@ __all__: list[str] = []
 def reshape(t: Translation, data: Tensor, shape: Tensor, *, allowzero: int) -> Tensor:
     wanted = t.static(shape)
     if wanted is None:
-        return tf.reshape(data, shape if allowzero else _zeros_copied(data, shape))
+        made = tf.reshape(data, shape if allowzero else _zeros_copied(data, shape))
+        entries = known_entries(shape)
+        if entries is not None:
+            made.set_shape([size if size and size > 0 else None for size in entries])
+        return made
     if allowzero or not (wanted == 0).any():
         return tf.reshape(data, wanted)
     return tf.reshape(data, _zeros_copied_statically(data, wanted))
