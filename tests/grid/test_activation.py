@@ -127,6 +127,17 @@ def test_along_an_axis(op, dtype, axis):
         assert_close(rep.run([x])[0], want, registry().find(op).error, 7)
 
 
+@pytest.mark.parametrize("op", ["Softmax", "LogSoftmax", "Hardmax"])
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_along_an_axis_of_unknown_rank(op, axis):
+    x = np.random.default_rng(1).standard_normal((3, 4, 5)).astype(np.float32)
+    model = make_model(op, [[x]], axis=axis)
+    want = prepare(model).run([x])[0]
+    for value in (*model.graph.input, *model.graph.output):
+        value.type.tensor_type.ClearField("shape")
+    assert_close(prepare(model).run([x])[0], want, registry().find(op).error, 5)
+
+
 def test_softmax_of_large_and_infinite():
     rows = np.array([[1e4, 1e4 + 1, 0], [-np.inf, 0, 1], [-1e38, 1e38, 0], [np.nan, 1, 2]], np.float32)
     check("LogSoftmax", [rows], terms=3)

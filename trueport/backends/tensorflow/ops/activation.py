@@ -137,12 +137,27 @@ def shrink(t: Translation, input: Tensor, *, bias: float, lambd: float) -> Tenso
 
 @maps("Softmax", audited=13, error=accumulation())
 def softmax(t: Translation, input: Tensor, *, axis: int) -> Tensor:
-    return widened(lambda x: tf.nn.softmax(x, axis), input)
+    return widened(lambda x: _softmax(x, axis), input)
+
+
+def _softmax(x: Tensor, axis: int) -> Tensor:
+    if x.shape.rank is not None or axis == -1:
+        return tf.nn.softmax(x, axis)
+    # Of unknown rank TensorFlow takes the last axis only.
+    power = tf.exp(x - tf.reduce_max(x, axis, keepdims=True))
+    return power / tf.reduce_sum(power, axis, keepdims=True)
 
 
 @maps("LogSoftmax", audited=13, error=accumulation())
 def log_softmax(t: Translation, input: Tensor, *, axis: int) -> Tensor:
-    return widened(lambda x: tf.nn.log_softmax(x, axis), input)
+    return widened(lambda x: _log_softmax(x, axis), input)
+
+
+def _log_softmax(x: Tensor, axis: int) -> Tensor:
+    if x.shape.rank is not None or axis == -1:
+        return tf.nn.log_softmax(x, axis)
+    below = x - tf.reduce_max(x, axis, keepdims=True)
+    return below - tf.math.log(tf.reduce_sum(tf.exp(below), axis, keepdims=True))
 
 
 @maps("Hardmax", audited=13, error=ulps(0))
