@@ -88,7 +88,7 @@ def split_to_sequence(t: Translation, input: Tensor, split: Tensor | None, *, ax
         return lists.listing_of(squeezed, input.dtype)
     if split is None:
         rows = to_front(input, axis)
-        return lists.from_rows(from_front(rows[:, tf.newaxis], axis + 1 if axis >= 0 else axis) if keepdims else rows)
+        return lists.from_rows(tf.expand_dims(rows, axis + 1 if axis >= 0 else axis) if keepdims else rows)
     return _split_by_loop(input, tf.cast(split, tf.int32), axis)
 
 
