@@ -92,12 +92,14 @@ def _resizing() -> Iterator[Row]:
     for attributes in ({}, {"mode": "linear"}, {"mode": "cubic"}, {"nearest_mode": "ceil"}):
         yield row("Resize", 11, N(1, 2, 3, 4), empty, _scales(1, 1, 2, 0.5), constants=(1,), **attributes)
         yield row("Resize", 11, N(1, 2, 3, 4), empty, empty, np.array([1, 2, 5, 3]), constants=(1, 2), **attributes)
-    for rounding in ("floor", "round_prefer_floor"):
-        for scales in ((1, 1, 2, 3), (1, 1, 0.6, 0.75)):
-            yield row(
-                "Resize", 11, N(1, 2, 5, 4), empty, _scales(*scales), constants=(1,), nearest_mode=rounding,
-                coordinate_transformation_mode="tf_half_pixel_for_nn",
-            )  # fmt: skip
+    half = {"coordinate_transformation_mode": "tf_half_pixel_for_nn"}
+    for rounding in ("floor", "round_prefer_floor", "ceil", "round_prefer_ceil"):
+        for scales in ((1, 1, 2, 3), (1, 1, 0.7, 0.8)):
+            how = {"nearest_mode": rounding, **half}
+            yield row("Resize", 11, N(1, 2, 5, 4), empty, _scales(*scales), constants=(1,), **how)
+        yield row("Resize", 11, N(1, 2, 5, 4), empty, empty, np.array([1, 2, 4, 9]), constants=(1, 2, 3), **how)
+    for mode in ("linear", "cubic"):
+        yield row("Resize", 11, N(1, 2, 5, 4), empty, _scales(1, 1, 2, 0.5), constants=(1,), mode=mode, **half)
     yield row(
         "Resize", 11, N(1, 1, 4, 4), _scales(0, 0, 0.4, 0.6, 1, 1, 0.6, 0.8), empty, np.array([1, 1, 3, 3]),
         mode="linear", coordinate_transformation_mode="tf_crop_and_resize",

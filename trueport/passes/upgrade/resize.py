@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 from onnx_ir import Value
 
-from trueport.errors import ConversionError
-from trueport.ir.places import place
 from trueport.passes.upgrade.adapt import AdapterBuilder, upgrades
 
 __all__: list[str] = []
@@ -53,10 +52,6 @@ def resize_10_to_11(op: AdapterBuilder, X: Value, scales: Value, *, mode: str) -
     return resized(resized(X, new.Max(scales, one), "floor"), new.Min(scales, one), "ceil")
 
 
-_NEAREST_BY_HALF_PIXEL = {"floor": "round_prefer_ceil", "round_prefer_floor": "ceil"}
-"""Rounding of x + 0.5, as a rounding of x."""
-
-
 @upgrades("Resize", 11, 13)
 def resize_11_to_13(
     op: AdapterBuilder,
@@ -69,15 +64,10 @@ def resize_11_to_13(
     nearest_mode: str,
     **attributes: Any,
 ) -> Any:
-    """Inputs that do not apply were empty tensors; ``tf_half_pixel_for_nn`` is half_pixel moved by a half."""
+    """Inputs that do not apply were empty tensors; one transformation is gone."""
     if coordinate_transformation_mode == "tf_half_pixel_for_nn":
         if attributes["mode"] != "nearest" or nearest_mode not in _NEAREST_BY_HALF_PIXEL:
-            raise ConversionError(
-                f"tf_half_pixel_for_nn with mode {attributes['mode']!r} and nearest_mode {nearest_mode!r} "
-                "has no form after opset 12",
-                where=place(op.node),
-                remedy="use nearest_mode 'floor', which is TensorFlow's own",
-            )
+            return _every_second(op, X, scales, sizes, nearest_mode=nearest_mode, **attributes)
         coordinate_transformation_mode, nearest_mode = "half_pixel", _NEAREST_BY_HALF_PIXEL[nearest_mode]
     return op.again(
         X,
@@ -88,6 +78,24 @@ def resize_11_to_13(
         nearest_mode=nearest_mode,
         **attributes,
     )
+
+
+_NEAREST_BY_HALF_PIXEL = {"floor": "round_prefer_ceil", "round_prefer_floor": "ceil"}
+"""``tf_half_pixel_for_nn`` is half_pixel plus a half: a rounding of x + 0.5, as a rounding of x."""
+
+
+def _every_second(op: AdapterBuilder, X: Value, scales: Value | None, sizes: Value | None, **attributes: Any) -> Value:
+    """``(i + 0.5) / scale`` is ``(2 i + 1) / (2 scale)``: every second element of twice the size, where it changes."""
+    unchanged = op.Equal(scales, op.const(np.float32(1))) if sizes is None else op.Equal(sizes, op.Shape(X))
+    times = op.Where(unchanged, op.const(1), op.const(2))
+    if sizes is None:
+        scales = op.Mul(scales, op.Cast(times, to=ir.DataType.FLOAT.value))
+    else:
+        scales, sizes = None, op.Mul(sizes, times)
+    twice = op.again(X, None, scales, sizes, coordinate_transformation_mode="asymmetric", **attributes)
+    ends = op.Expand(op.const([np.iinfo(np.int64).max]), op.Shape(times))
+    made: Value = op.Slice(twice, op.Sub(times, op.const(1)), ends, None, times)
+    return made
 
 
 @upgrades("RoiAlign", 10, 16)
