@@ -11,9 +11,13 @@ import onnx
 import onnx_ir as ir
 import pytest
 
-from tests.passes.layouts import assigned, check, count, honours, model_of, prepare
+from tests.passes.layouts import assigned, check, copy, count, feeds_of, honours, model_of, prepare, run
+from trueport.backends.tensorflow.module import build_module
+from trueport.backends.tensorflow.registry import registry
 from trueport.ir.layouts import held_names
 from trueport.passes.layout import assign_layouts
+from trueport.passes.pipeline import canonicalize
+from trueport.runtimes.tensorflow import FunctionModel
 
 LIGHT = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
 
@@ -332,3 +336,28 @@ def test_time_is_linear():
         return time.perf_counter() - start
 
     assert seconds(10_000) < 20 * max(seconds(1_000), 0.05)
+
+
+def test_tensorflow_runs_the_region_and_knows_inner_values_by_their_names():
+    model = model_of(
+        """agraph (float[N,4,8,6] x) => (float[N,4,4,3] y) {
+            a = Conv<pads=[1,1,1,1]>(x, w1)
+            n = BatchNormalization(a, s, b, m, v)
+            p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(n)
+            t = Transpose<perm=[0,2,3,1]>(p)
+            d = Add(t, bias)
+            u = Transpose<perm=[0,3,1,2]>(d)
+            g = GlobalAveragePool(u)
+            y = Mul(u, g) }""",
+        w1=(4, 4, 3, 3), s=(4,), b=(4,), m=(4,), v=np.full(4, 4, np.float32), bias=(4,),
+    )  # fmt: skip
+    feeds = feeds_of(model, 3)
+    names = ("a", "n", "p", "t", "d", "u", "g")
+    want = dict(zip(("y", *names), run(model, feeds, names), strict=True))
+    after = copy(model)
+    canonicalize(after, registry())
+    assert count(after, "Transpose") == 2
+    built = build_module(after, registry())
+    got = FunctionModel(built.module, built.function, built.map).run(feeds, fetch=["y", *names])
+    for name, array in want.items():
+        np.testing.assert_allclose(got[name], array, rtol=1e-5, atol=1e-5)
