@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.grid.contrib import check_contrib
+from tests.grid.contrib import check_contrib, with_outputs_like
+from tests.grid.harness import make_model
+from trueport.backend import prepare
+from trueport.errors import Unsupported
 from trueport.fidelity import ErrorBound
 
 EIGHT_BITS = [np.uint8, np.int8]
@@ -425,3 +428,20 @@ def test_inverse_and_distances() -> None:
     check_contrib("Inverse", [floats(2, 3, 3) + 4 * np.eye(3, dtype=np.float32)], terms=9)
     for metric in ("euclidean", "sqeuclidean"):
         check_contrib("CDist", [floats(5, 8), floats(4, 8, seed=1)], metric=metric, terms=24)
+
+
+REFUSED: list[tuple[str, list[Any], dict[str, Any]]] = [
+    ("Attention", [floats(1, 2, 4), floats(4, 12), floats(12)], {"num_heads": 2, "do_rotary": 1}),
+    ("MultiHeadAttention", [floats(1, 2, 2, 3, 4)], {"num_heads": 2}),
+    ("RotaryEmbedding", [floats(1, 2, 4), np.array([0]), floats(3, 2), floats(3, 2)], {"is_packed_batching": 1}),
+    ("MatMulNBits", [floats(1, 16), np.zeros((1, 1, 8), np.uint8)], {"K": 16, "N": 1, "weight_prepacked": 1}),
+    ("FusedGemm", [floats(1, 2), floats(2, 3)], {"activation": "Erf"}),
+    ("GridSample", [floats(1, 1, 2, 2), floats(1, 1, 1, 2)], {"mode": "bicubic"}),
+]
+
+
+@pytest.mark.parametrize(("op", "inputs", "attributes"), REFUSED, ids=[op for op, *_ in REFUSED])
+def test_refused_before_converting(op: str, inputs: list[Any], attributes: dict[str, Any]) -> None:
+    model = make_model(op, [inputs], domain="com.microsoft", **attributes)
+    with pytest.raises(Unsupported):
+        prepare(with_outputs_like(model, [floats(1)]))

@@ -9,6 +9,7 @@ from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads, rotated
 from trueport.backends.tensorflow.integer_sums import integer_matmul
+from trueport.backends.tensorflow.refusals import attribute, has_input, refused
 from trueport.backends.tensorflow.rnn import size
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
@@ -17,9 +18,25 @@ __all__: list[str] = []
 
 _MS = "com.microsoft"
 _FILTER = -10000.0
+_ON_GPUS = "ONNX Runtime itself has it on GPUs only, so there is nothing to compare with"
+_SHARED = refused(
+    "attention-shared-buffer",
+    lambda node: bool(attribute(node, "do_rotary") or attribute(node, "past_present_share_buffer")),
+    f"rotates inside, or shares a buffer of past and present: {_ON_GPUS}",
+)
+_PACKED = refused(
+    "attention-packed",
+    lambda node: not (has_input(node, 1) and has_input(node, 2)) or has_input(node, 9),
+    f"has keys and values packed with the queries, or beams: {_ON_GPUS}",
+)
+_SCALED_ANGLES = refused(
+    "rotary-packed-batch",
+    lambda node: bool(attribute(node, "is_packed_batching")) or attribute(node, "scale", 1.0) != 1,
+    f"packs its batch, or scales its angles: {_ON_GPUS}",
+)
 
 
-@maps("Attention", domain=_MS, error=accumulation(16))
+@maps("Attention", domain=_MS, error=accumulation(16), limits=[_SHARED])
 def attention(
     t: Translation,
     input: Tensor,
@@ -39,8 +56,6 @@ def attention(
     scale: float = 0.0,
     unidirectional: int = 0,
 ) -> tuple[Tensor, Tensor]:
-    if do_rotary or past_present_share_buffer:
-        raise t.fail("rotates or shares a buffer, which the runtime itself does on GPUs only")
     projected = tf.matmul(input, weights)
     projected = projected if bias is None else projected + bias
     return _self_attention(
@@ -56,7 +71,7 @@ def attention(
     )
 
 
-@maps("QAttention", domain=_MS, error=accumulation(16))
+@maps("QAttention", domain=_MS, error=accumulation(16), limits=[_SHARED])
 def qattention(
     t: Translation,
     input: Tensor,
@@ -76,8 +91,6 @@ def qattention(
     scale: float = 0.0,
     unidirectional: int = 0,
 ) -> tuple[Tensor, Tensor]:
-    if do_rotary or past_present_share_buffer:
-        raise t.fail("rotates or shares a buffer, which the runtime itself does on GPUs only")
     zero = None if input_zero_point is None else tf.reshape(input_zero_point, [])
     total = tf.cast(integer_matmul(t, input, weight, zero, weight_zero_point, weight=1), tf.float32)
     projected = total * (opaque(weight_scale) * opaque(tf.reshape(input_scale, []))) + bias
@@ -94,12 +107,12 @@ def qattention(
     )
 
 
-@maps("MultiHeadAttention", domain=_MS, error=accumulation(16))
+@maps("MultiHeadAttention", domain=_MS, error=accumulation(16), limits=[_PACKED])
 def multi_head_attention(
     t: Translation,
     query: Tensor,
-    key: Tensor | None,
-    value: Tensor | None,
+    key: Tensor,
+    value: Tensor,
     bias: Tensor | None,
     key_padding_mask: Tensor | None,
     attention_bias: Tensor | None,
@@ -113,8 +126,6 @@ def multi_head_attention(
     scale: float = 0.0,
     unidirectional: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    if key is None or value is None or cache_indirection is not None:
-        raise t.fail("has packed data or beams, which the runtime itself takes on GPUs only")
     if bias is not None:
         width = size(query, 2)
         query, key, value = query + bias[:width], key + bias[width : 2 * width], value + bias[2 * width :]
@@ -127,7 +138,7 @@ def multi_head_attention(
     return packed_heads(tf.matmul(tf.nn.softmax(scores), v)), k, v, scores
 
 
-@maps("RotaryEmbedding", domain=_MS, error=accumulation(2))
+@maps("RotaryEmbedding", domain=_MS, error=accumulation(2), limits=[_SCALED_ANGLES])
 def rotary_embedding(
     t: Translation,
     input: Tensor,
@@ -142,8 +153,6 @@ def rotary_embedding(
     scale: float = 1.0,
 ) -> Tensor:
     """One position is where the sequence starts; else there is one for each element."""
-    if is_packed_batching or scale != 1:
-        raise t.fail("packs its batch or scales its angles, which the runtime itself does on GPUs only")
     packed = input.shape.rank == 3
     count = num_heads or size(input, 2) // (2 * size(cos_cache, 1)) if packed else 0
     x = heads_of(input, count) if packed else input

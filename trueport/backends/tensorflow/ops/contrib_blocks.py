@@ -5,13 +5,26 @@ from __future__ import annotations
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.refusals import attribute, refused
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("MatMulNBits", domain="com.microsoft", error=accumulation(4))
+@maps(
+    "MatMulNBits",
+    domain="com.microsoft",
+    error=accumulation(4),
+    limits=[
+        refused(
+            "weights-prepacked",
+            lambda node: bool(attribute(node, "weight_prepacked")),
+            "has its weights in the order of a GPU kernel",
+            "export the model with weight_prepacked=0",
+        )
+    ],
+)
 def mat_mul_nbits(
     t: Translation,
     A: Tensor,
@@ -29,8 +42,6 @@ def mat_mul_nbits(
     weight_prepacked: int = 0,
 ) -> Tensor:
     """``A @ Wᵀ`` with W [N, K] unpacked from bytes. ``accuracy_level`` allows less than float32; none is used."""
-    if weight_prepacked:
-        raise t.fail("has weights in the order of a GPU kernel", "export it with weight_prepacked=0")
     blocks = -(-K // block_size)
     codes = tf.reshape(_unpacked(B, bits), [N, blocks * block_size])[:, :K]
     group = tf.range(K) // block_size if g_idx is None else g_idx

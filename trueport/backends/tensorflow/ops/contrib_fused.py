@@ -9,6 +9,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.ops.conv import conv
 from trueport.backends.tensorflow.ops.linear import gemm
+from trueport.backends.tensorflow.refusals import attribute, refused
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -30,9 +31,15 @@ _ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
     "HardSwish": lambda x, *_: x * tf.clip_by_value(x / 6.0 + 0.5, 0.0, 1.0),
 }
 """By name; the parameters are the node's, in the order in which the runtime lists them."""
+_KNOWN_ACTIVATION = refused(
+    "fused-activation",
+    lambda node: attribute(node, "activation", "") not in _ACTIVATIONS,
+    f"is fused with an activation that is not one of {', '.join(filter(None, _ACTIVATIONS))}",
+    "optimize the model at a lower level (ORT_ENABLE_BASIC)",
+)
 
 
-@maps("FusedConv", domain=_MS, error=accumulation(8), channels_last=True)
+@maps("FusedConv", domain=_MS, error=accumulation(8), channels_last=True, limits=[_KNOWN_ACTIVATION])
 def fused_conv(
     t: Translation,
     X: Tensor,
@@ -64,10 +71,10 @@ def fused_conv(
     if Z is not None:
         # Only X comes channel-last.
         y += tf.transpose(Z, [0, *range(2, y.shape.rank), 1]) if t.channels_last else Z
-    return _activated(t, activation, y, activation_params)
+    return _activated(activation, y, activation_params)
 
 
-@maps("FusedGemm", domain=_MS, error=accumulation(8))
+@maps("FusedGemm", domain=_MS, error=accumulation(8), limits=[_KNOWN_ACTIVATION])
 def fused_gemm(
     t: Translation,
     A: Tensor,
@@ -85,7 +92,7 @@ def fused_gemm(
 ) -> Tensor:
     y = gemm(t, A, B, C, alpha=alpha, beta=beta, transA=transA, transB=transB)
     given = (activation_alpha, activation_beta, activation_gamma)
-    return _activated(t, activation, y, [value for value in given if value is not None])
+    return _activated(activation, y, [value for value in given if value is not None])
 
 
 @maps("TransposeMatMul", domain=_MS, error=accumulation())
@@ -142,7 +149,5 @@ def _batch_first(x: Tensor) -> Tensor:
     return tf.transpose(x, [*range(1, rank - 1), 0, rank - 1])
 
 
-def _activated(t: Translation, name: str, x: Tensor, parameters: Sequence[float]) -> Tensor:
-    if name not in _ACTIVATIONS:
-        raise t.fail(f"has the activation {name!r}, which is not known", f"known: {', '.join(_ACTIVATIONS)}")
+def _activated(name: str, x: Tensor, parameters: Sequence[float]) -> Tensor:
     return _ACTIVATIONS[name](x, *parameters)

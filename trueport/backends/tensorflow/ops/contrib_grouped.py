@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 
+import onnx_ir as ir
+
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads, rotated
+from trueport.backends.tensorflow.refusals import attribute, refused
 from trueport.backends.tensorflow.rnn import size
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
@@ -14,7 +17,27 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("GroupQueryAttention", domain="com.microsoft", error=accumulation(16))
+def _goes_beyond(node: ir.Node) -> bool:
+    quantized = {attribute(node, name, "NONE") for name in ("k_quant_type", "v_quant_type")} != {"NONE"}
+    shows_scores = len(node.outputs) > 3 and bool(node.outputs[3].name)
+    return (
+        quantized or shows_scores or bool(attribute(node, "sliding_window_cache")) or not attribute(node, "causal", 1)
+    )
+
+
+@maps(
+    "GroupQueryAttention",
+    domain="com.microsoft",
+    error=accumulation(16),
+    limits=[
+        refused(
+            "grouped-attention-cache",
+            _goes_beyond,
+            "has a quantized or a sliding cache, gives out its scores, or looks ahead",
+            "export the model without these",
+        )
+    ],
+)
 def group_query_attention(
     t: Translation,
     query: Tensor,
@@ -51,8 +74,6 @@ def group_query_attention(
     v_quant_type: str = "NONE",
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Each sample has ``seqlens_k + 1`` keys in all; those of the past are the first of its row in the cache."""
-    if not causal or {k_quant_type, v_quant_type} != {"NONE"} or sliding_window_cache or t.wants(3):
-        raise t.fail("has a quantized or sliding cache, scores to show, or looks ahead", "export it without these")
     q, k, v = _split(query, key, value, num_heads, kv_num_heads)
     q, k = (_normed(x, w, qk_norm_epsilon) for x, w in ((q, q_norm_weight), (k, k_norm_weight)))
     steps = size(q, 2)
