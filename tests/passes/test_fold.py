@@ -7,8 +7,11 @@ import onnx_ir as ir
 import pytest
 
 from tests.passes.layouts import copy, count, feeds_of, model_of, prepare, run
+from trueport.backends.tensorflow.module import build_module
+from trueport.backends.tensorflow.registry import registry
 from trueport.ir.layouts import held_names
 from trueport.passes.fold import fold_constants
+from trueport.passes.pipeline import canonicalize
 
 
 def folded(model: ir.Model, rounds: int = 3) -> ir.Model:
@@ -98,6 +101,17 @@ def test_weight_used_through_one_transpose_is_stored_so(op: str):
     after = check(model, "MatMul")
     weight = after.graph.initializers["w"]
     assert weight.shape == (4, 3) and held_names(weight) == {"w": (1, 0), "t": (0, 1)}
+
+
+def test_artifact_says_how_the_source_weight_is_held():
+    model = model_of("agraph (float[N,4] x) => (float[N,3] y) { t = Transpose(w)\n y = MatMul(x, t) }", w=(3, 4))
+    after = copy(model)
+    canonicalize(after, registry())
+    built = build_module(after, registry())
+    (stored,) = built.map.weights
+    variable = built.module.weights[stored.key].numpy()
+    original = model.graph.initializers["w"].const_value.numpy()
+    np.testing.assert_array_equal(variable, original.transpose(stored.perm))
 
 
 def test_weight_transposed_twice_is_stored_once():

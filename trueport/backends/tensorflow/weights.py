@@ -19,6 +19,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.ir.artifact import StoredWeight
 from trueport.ir.dtypes import COMPLEX, FLOATS, INTEGERS, numpy_dtype
+from trueport.ir.layouts import compose, held_names, identity
 from trueport.ir.ports import CONTAINERS
 from trueport.mapping.bind import input_name
 from trueport.mapping.registry import Registry
@@ -45,6 +46,7 @@ class WeightStore:
         self._registry = registry
         self.variables: dict[str, Any] = {}
         self.stored: dict[str, StoredWeight] = {}
+        self._orders: dict[str, tuple[int, ...] | None] = {}
 
     def tensor(self, value: ir.Value, perm: tuple[int, ...] | None = None) -> Any:
         """The initializer in the current graph, permuted: a read of its variable, or a constant."""
@@ -57,7 +59,7 @@ class WeightStore:
         if name not in self.variables:
             self._store(name, value, tensor, perm)
         read = tf.convert_to_tensor(self.variables[name])
-        held = self.stored[name].perm
+        held = self._orders[name]
         return read if held == perm else tf.transpose(read, _from_to(held, perm, len(tensor.shape)))
 
     def _store(self, name: str, value: ir.Value, tensor: ir.TensorProtocol, perm: tuple[int, ...] | None) -> None:
@@ -74,7 +76,8 @@ class WeightStore:
         # time when it sees a variable being made.
         with ThreadPoolExecutor(1) as elsewhere:
             self.variables[name] = elsewhere.submit(make).result()
-        self.stored[name] = StoredWeight(name, name, perm)
+        self._orders[name] = perm
+        self.stored[name] = StoredWeight(name, name, _from_source(value, perm))
         if isinstance(tensor, ir.ExternalTensor):
             tensor.release()
 
@@ -92,6 +95,12 @@ class WeightStore:
     def _has_role(self, node: ir.Node, index: int, role: str) -> bool:
         mapping = self._registry.find(node.op_type, node.domain)
         return mapping is not None and input_name(mapping, index) in getattr(mapping, role)
+
+
+def _from_source(value: ir.Value, perm: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The order of a stored weight against the source's: folding may have transposed the initializer before."""
+    before = held_names(value).get(value.name or "")
+    return perm if before is None else compose(before, perm or identity(len(before)))
 
 
 def _from_to(held: tuple[int, ...] | None, wanted: tuple[int, ...] | None, rank: int) -> list[int]:
