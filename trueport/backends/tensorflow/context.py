@@ -100,17 +100,20 @@ class Translation:
         What was computed before is used when the given tensors are the values of those names.
         """
         scope = self._scope
-        found = {name: scope.named(name, self.node) for name in (target, *given)}
-        missing = [name for name, value in found.items() if value is None]
-        if missing:
-            raise self.fail(f"no value before it is called {missing[0]!r}")
-        places = {found[name]: tensor for name, tensor in given.items()}
+        places = {self._named(name): tensor for name, tensor in given.items()}
+        wanted = self._named(target)
         # A weight may be read in a permuted form, which a gradient would not lead back to.
         same = all(v.const_value is None and scope.value(v) is tensor for v, tensor in places.items())
         if same:
-            return scope.value(found[target]), list(places.values())
+            return scope.value(wanted), list(places.values())
         places = {value: tf.identity(tensor) for value, tensor in places.items()}
-        return scope.recompute(found[target], places), list(places.values())
+        return scope.recompute(wanted, places), list(places.values())
+
+    def _named(self, name: str) -> ir.Value:
+        found = self._scope.named(name, self.node)
+        if found is None:
+            raise self.fail(f"no value before it is called {name!r}")
+        return found
 
     def fail(self, why: str, remedy: str = "") -> ConversionError:
         """An error at this node, to be raised."""

@@ -7,6 +7,7 @@ a sample whose sequence is shorter keeps its state through the steps that it doe
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -71,9 +72,13 @@ def activations_of(
         if beta is not None and left_betas:
             beta = left_betas.pop(0)
         parameters = [p for p in (alpha, beta) if p is not None]
-        made.append(lambda x, function=function, parameters=parameters: function(x, *parameters))
+        made.append(_with(function, parameters))
     size = len(defaults)
     return [made[i * size : (i + 1) * size] for i in range(directions)]
+
+
+def _with(function: Callable[..., Tensor], parameters: Sequence[float]) -> Activation:
+    return lambda x: function(x, *parameters)
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -115,9 +120,9 @@ def recur(layer: Layer, make_cell: Callable[[int, Layer], tuple[Cell, Tensor | N
 def _widened(layer: Layer) -> Layer:
     if layer.X.dtype not in (tf.float16, tf.bfloat16):
         return layer
-    wide = [None if x is None else tf.cast(x, tf.float32) for x in (layer.X, layer.W, layer.R, layer.B)]
+    X, W, R, B = (None if x is None else tf.cast(x, tf.float32) for x in (layer.X, layer.W, layer.R, layer.B))
     initial = tuple(None if x is None else tf.cast(x, tf.float32) for x in layer.initial)
-    return Layer(*wide, layer.sequence_lens, initial, layer.direction, layer.layout)
+    return dataclasses.replace(layer, X=X, W=W, R=R, B=B, initial=initial)
 
 
 def _initial_state(layer: Layer, X: Tensor, given: Tensor | None, number: int) -> Tensor:
@@ -144,7 +149,7 @@ def _run(cell: Cell, gates: Tensor, states: State, lengths: Tensor | None, backw
             outputs[time], states = step(time, gates[time], states)
         return tf.stack([outputs[time] for time in range(steps)]), _none_for_empty(states, lengths)
     shape = [size(states[0], 0), size(states[0], 1)]
-    outputs_made, states = loop(lambda time, x, states: step(time, *x, states), (gates,), states, shape, backward)
+    outputs_made, states = loop(lambda time, x, states: step(time, x[0], states), (gates,), states, shape, backward)
     return outputs_made, _none_for_empty(states, lengths)
 
 

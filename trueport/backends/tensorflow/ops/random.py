@@ -63,7 +63,7 @@ def multinomial(t: Translation, input: Tensor, *, dtype: int, sample_size: int, 
 
 
 def _dtype(number: int | None, like: Tensor | None = None) -> Any:
-    return like.dtype if number is None and like is not None else tf_dtype(ir.DataType(number))
+    return tf_dtype(ir.DataType(number)) if number is not None else getattr(like, "dtype", tf.float32)
 
 
 def _like(input: Tensor, made: Tensor) -> Tensor:

@@ -109,7 +109,7 @@ def _entries(t: Translation, vector: Tensor, count: int) -> list[Any]:
     if known is not None:
         return [int(x) if known.dtype.kind == "i" else np.float32(x) for x in known]
     dtype = tf.int32 if vector.dtype.is_integer else tf.float32
-    return tf.unstack(tf.cast(vector, dtype), count)
+    return list(tf.unstack(tf.cast(vector, dtype), count))
 
 
 def _stays(t: Translation, axis: int) -> bool:

@@ -20,7 +20,7 @@ def gradient(t: Translation, *Inputs: Tensor, xs: list[str], y: str, zs: list[st
     if len(names) != len(Inputs):
         raise t.fail(f"{len(Inputs)} inputs stand for {len(names)} names in xs and zs")
     target, given = t.recompute(y, dict(zip(names, Inputs, strict=True)))
-    return tf.gradients(target, given[: len(xs)], unconnected_gradients="zero")
+    return list(tf.gradients(target, given[: len(xs)], unconnected_gradients="zero"))
 
 
 @maps("Adagrad", domain=_DOMAIN, audited=1, error=accumulation(8))
