@@ -113,7 +113,12 @@ def _identifier(name: str) -> str:
 def _dims(value: ir.Value) -> tuple[int | str | None, ...] | None:
     if value.shape is None:
         return None
-    return tuple(dim if isinstance(dim, int) else dim.value for dim in value.shape)
+    return tuple(_dim(dim if isinstance(dim, int) else dim.value) for dim in value.shape)
+
+
+def _dim(dim: int | str | None) -> int | str | None:
+    """Some exporters write -1 for a dim that is not known."""
+    return None if isinstance(dim, int) and dim < 0 else dim
 
 
 def _kind(value: ir.Value) -> tuple[Kind, ir.DataType, ir.DataType | None]:

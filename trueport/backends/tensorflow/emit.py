@@ -45,7 +45,7 @@ class Scope:
         self._outer = outer
         self._values: dict[ir.Value, Any] = {}
         self._replaced: Mapping[ir.Value, Any] = {}
-        self._weights: dict[tuple[int, ir.Value, tuple[int, ...] | None], Any] = {}
+        self._weights: dict[tuple[Any, ir.Value, tuple[int, ...] | None], Any] = {}
 
     @property
     def held_values(self) -> dict[str, InnerValue]:
@@ -104,7 +104,8 @@ class Scope:
         if value.const_value is None or self._is_replaced(value):
             made = self.value(value)
             return tf.transpose(made, perm) if perm else made
-        key = (id(tf.compat.v1.get_default_graph()), value, perm)
+        # The graph itself, not its id: another one may get the id of a graph that is gone.
+        key = (tf.compat.v1.get_default_graph(), value, perm)
         if key not in self._weights:
             self._weights[key] = self.weights.tensor(value, perm)
         return self._weights[key]
