@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+import onnx
 import pytest
 
 from tests.grid.harness import assert_close, check, make_model, run_ort
@@ -104,6 +105,20 @@ def test_conv_with_negative_pads():
     cut = x[:, :, 1:, :-2]
     want = run_ort(make_model("Conv", [[cut, w]], pads=[0, 1, 0, 0]), {"x0": cut, "x1": w})[0]
     assert_close(got, want, accumulation(), 18)
+
+
+def test_conv_of_no_samples():
+    """As after a selection that found nothing."""
+    model = onnx.parser.parse_model("""
+        <ir_version: 10, opset_import: ["" : 22]>
+        chosen (float[N, 2, 8, 8] x, bool[N] keep, float[3, 2, 3, 3] w, float[3] b) => (float[K, 3, 6, 6] y) {
+            some = Compress <axis = 0> (x, keep)
+            y = Conv (some, w, b)
+        }""")
+    x, w, b = normal(2, 2, 8, 8), normal(3, 2, 3, 3), normal(3)
+    for keep in ([False, False], [False, True]):
+        feeds = {"x": x, "keep": np.array(keep), "w": w, "b": b}
+        assert_close(prepare(model).run(feeds)[0], run_ort(model, feeds)[0], accumulation(), 18)
 
 
 TRANSPOSED = {

@@ -9,6 +9,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.convolution import convolve
 from trueport.backends.tensorflow.numeric import widened
 from trueport.backends.tensorflow.spatial import (
+    Window,
     channels_to_end,
     channels_to_front,
     size_of,
@@ -51,7 +52,28 @@ def conv(
     )
 
     def apply(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
-        y = convolve(x, w, window, group)
+        y = (_convolve_any if _batch_depends_on_data(t) else convolve)(x, w, window, group)
         return y if b is None else tf.nn.bias_add(y, b)
 
     return channels_to_front(t, widened(apply, x, kernel, *(() if B is None else (B,))))
+
+
+def _convolve_any(x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor:
+    """With a sample put in where there is none: TensorFlow 2.21 gives an empty batch the shape of the input."""
+    shape = tf.shape(x)
+    samples = shape[0]
+    # Not by tf.pad, which TensorFlow would fuse into the convolution.
+    one = tf.zeros(tf.concat([[tf.cast(samples == 0, tf.int32)], shape[1:]], 0), x.dtype)
+    some = tf.ensure_shape(tf.concat([x, one], 0), [None, *x.shape[1:]])
+    return convolve(some, w, window, groups)[:samples]
+
+
+def _batch_depends_on_data(t: Translation) -> bool:
+    """Whether the number of samples is found at run time (regions, detections): only then can there be none."""
+    value, graph = t.node.inputs[0], t.node.graph
+    if value is None or value.shape is None or graph is None:
+        return True
+    if isinstance(value.shape[0], int):
+        return value.shape[0] == 0
+    given = {dim.value for port in graph.inputs for dim in port.shape or () if not isinstance(dim, int)}
+    return value.shape[0].value is None or value.shape[0].value not in given
