@@ -261,18 +261,18 @@ def _plain(linear: ir.Node, bias: np.ndarray | None) -> bool:
 
 
 def _scale_first(linear: ir.Node, weight: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    return np.multiply(weight, factor.reshape(-1, *(1,) * (weight.ndim - 1)))
+    return np.asarray(weight * factor.reshape(-1, *(1,) * (weight.ndim - 1)))
 
 
 def _scale_grouped(linear: ir.Node, weight: np.ndarray, factor: np.ndarray) -> np.ndarray:
     """ConvTranspose: (inputs, outputs / groups, …), the inputs of a group one after the other."""
     groups = _int(linear, "group", 1)
     split = weight.reshape(groups, -1, *weight.shape[1:])
-    return np.multiply(split, factor.reshape(groups, 1, -1, *(1,) * (weight.ndim - 2))).reshape(weight.shape)
+    return np.asarray(split * factor.reshape(groups, 1, -1, *(1,) * (weight.ndim - 2))).reshape(weight.shape)
 
 
 def _scale_columns(linear: ir.Node, weight: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    return np.multiply(weight, factor[:, None] if _int(linear, "transB", 0) else factor)
+    return np.asarray(weight * (factor[:, None] if _int(linear, "transB", 0) else factor))
 
 
 _OUTPUT_AXIS: Mapping[str, Callable[[ir.Node, np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
