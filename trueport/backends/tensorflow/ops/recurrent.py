@@ -70,14 +70,15 @@ def gru(
         f, g = functions[number]
         of_input, of_state = layer.biases(number) or (None, None)
         recurrence = layer.R[number]
-        gates, hidden = recurrence[: 2 * size(layer.R, 2)], recurrence[2 * size(layer.R, 2) :]
+        width = size(layer.R, 2)
+        gates, hidden = recurrence[: 2 * width], recurrence[2 * width :]
 
         def reset_before(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             (h,) = states
-            x_z, x_r, x_h = tf.split(x, 3, -1)
-            z, r = tf.split(f(_clipped(tf.concat([x_z, x_r], -1) + linear(h, gates), clip)), 2, -1)
+            x_gates, x_h = tf.split(x, [2 * width, width], -1)
+            z, r = tf.split(f(_clipped(x_gates + linear(h, gates), clip)), 2, -1)
             candidate = g(_clipped(x_h + linear(r * h, hidden), clip))
-            return ((1 - z) * candidate + z * h,)
+            return (candidate + z * (h - candidate),)
 
         def reset_after(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             (h,) = states
@@ -85,7 +86,7 @@ def gru(
             h_z, h_r, h_h = tf.split(linear(h, recurrence, of_state), 3, -1)
             z, r = f(_clipped(x_z + h_z, clip)), f(_clipped(x_r + h_r, clip))
             candidate = g(_clipped(x_h + r * h_h, clip))
-            return ((1 - z) * candidate + z * h,)
+            return (candidate + z * (h - candidate),)
 
         if linear_before_reset:
             return reset_after, of_input
@@ -123,17 +124,25 @@ def lstm(
         f, g, h_of = functions[number]
         biases, recurrence = layer.biases(number), layer.R[number]
         peep_i, peep_o, peep_f = _peepholes(P, number, layer.X.dtype)
+        width = size(layer.R, 2)
 
-        def cell(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        def plain(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             h, c = states
-            i, o, forget, new = tf.split(x + linear(h, recurrence), 4, -1)
-            i = f(_clipped(i + peep_i * c if P is not None else i, clip))
-            forget = f(_clipped(forget + peep_f * c if P is not None else forget, clip))
+            gates, new = tf.split(x + linear(h, recurrence), [3 * width, width], -1)
+            i, o, forget = tf.split(f(_clipped(gates, clip)), 3, -1)
             c = (1 - i if input_forget else forget) * c + i * g(_clipped(new, clip))
-            o = f(_clipped(o + peep_o * c if P is not None else o, clip))
             return o * h_of(c), c
 
-        return cell, None if biases is None else sum(biases)
+        def peeping(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+            h, c = states
+            i, o, forget, new = tf.split(x + linear(h, recurrence), 4, -1)
+            i = f(_clipped(i + peep_i * c, clip))
+            forget = f(_clipped(forget + peep_f * c, clip))
+            c = (1 - i if input_forget else forget) * c + i * g(_clipped(new, clip))
+            o = f(_clipped(o + peep_o * c, clip))
+            return o * h_of(c), c
+
+        return plain if P is None else peeping, None if biases is None else sum(biases)
 
     return recur(layer, make_cell)
 
