@@ -14,9 +14,22 @@ from trueport.backend import prepare
 from trueport.backends.tensorflow.registry import registry
 from trueport.fidelity import ErrorBound, ulps
 
-__all__ = ["check_contrib", "with_outputs_like"]
+__all__ = ["check_contrib", "floats", "integers", "scalar", "with_outputs_like"]
 
 _MS = "com.microsoft"
+
+
+def scalar(value: float, dtype: Any = np.float32) -> np.ndarray:
+    return np.array(value, dtype)
+
+
+def integers(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> np.ndarray:
+    info = np.iinfo(dtype)
+    return np.random.default_rng(seed).integers(info.min, info.max + 1, shape).astype(dtype)
+
+
+def floats(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
 def with_outputs_like(model: onnx.ModelProto, results: Sequence[np.ndarray]) -> onnx.ModelProto:

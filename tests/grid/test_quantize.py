@@ -79,6 +79,15 @@ def test_axis_and_blocks(dtype: Any, axis: int, block: int, constants: list[int]
     check("DequantizeLinear", [integers(shape, dtype), scales, integers(parameters, dtype, 2)], **common)
 
 
+def test_scalars_and_empty_data() -> None:
+    scale, zero = np.array([0.5], np.float32), np.array([3], np.uint8)
+    check("QuantizeLinear", [scalar(2.25), scalar(0.5), scalar(3, np.uint8)])
+    check("QuantizeLinear", [scalar(2.25), scale, zero], versus="reference")
+    check("DequantizeLinear", [scalar(7, np.uint8), scale, zero], versus="reference")
+    check("QuantizeLinear", [np.zeros((0, 3), np.float32), np.ones(3, np.float32), np.zeros(3, np.int8)])
+    check("MatMulInteger", [np.zeros((0, 3), np.uint8), np.ones((3, 2), np.uint8)])
+
+
 def test_last_block_is_shorter() -> None:
     x, scales = floats(2, 7), np.array([[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]], np.float32)
     zeros = np.array([[1, 2, 3], [4, 5, 6]], np.int8)

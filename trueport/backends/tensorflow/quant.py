@@ -42,7 +42,7 @@ def along_axis(parameter: Tensor, x: Tensor, axis: int, block_size: int = 0) -> 
         size = tf.shape(x)[index]
         kept = [slice(None)] * index + [slice(0, size)]
         return tf.ensure_shape(repeated[tuple(kept)], x.shape)
-    if parameter.shape.num_elements() == 1:
+    if parameter.shape.num_elements() == 1 or x.shape.rank == 0:
         return tf.reshape(parameter, [])
     if x.shape.rank is None:
         rank = tf.rank(x)
