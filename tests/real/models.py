@@ -66,6 +66,21 @@ def images(name: str, *shapes: tuple[int, ...]) -> Callable[[np.random.Generator
     return lambda rng: [{name: rng.uniform(-1, 1, shape).astype(np.float32)} for shape in shapes]
 
 
+def pages(name: str, *shapes: tuple[int, ...]) -> Callable[[np.random.Generator], list[Feeds]]:
+    """White pages with dark strokes, so that a text detector has something to find."""
+
+    def make(rng: np.random.Generator) -> list[Feeds]:
+        made = []
+        for shape in shapes:
+            page = np.full(shape, 2.0, np.float32)
+            for left in range(12, shape[3] - 12, 6):
+                page[:, :, shape[2] // 2 - 8 : shape[2] // 2 + 8, left : left + 3] = -2.0
+            made.append({name: page + 0.1 * rng.normal(size=shape).astype(np.float32)})
+        return made
+
+    return make
+
+
 def waveforms(*shapes: tuple[int, int]) -> Callable[[np.random.Generator], list[Feeds]]:
     """Sound with the number of valid samples of each row."""
 
@@ -139,7 +154,7 @@ MODELS = (
     RealModel(
         "rapidocr-onnxruntime==1.4.4",
         f"{OCR}/ch_PP-OCRv4_det_infer.onnx",
-        images("x", (1, 3, 64, 96), (2, 3, 96, 64)),
+        pages("x", (1, 3, 64, 96), (2, 3, 96, 64)),
     ),
     RealModel(
         "rapidocr-onnxruntime==1.4.4",
@@ -154,7 +169,7 @@ MODELS = (
     ),
     RealModel("magika==1.0.3", "magika/models/standard_v3_3/model.onnx", _magika),
     RealModel("nudenet==3.4.2", "nudenet/320n.onnx", images("images", (1, 3, 96, 128), (2, 3, 64, 64)), slow=True),
-    RealModel("ddddocr==1.6.1", "ddddocr/common_old.onnx", images("input1", (1, 1, 64, 80), (1, 1, 64, 120))),
+    RealModel("ddddocr==1.6.1", "ddddocr/common.onnx", images("input1", (1, 1, 64, 80), (1, 1, 64, 120)), slow=True),
     RealModel("ddddocr==1.6.1", "ddddocr/common_det.onnx", images("images", (1, 3, 416, 416)), slow=True),
     RealModel("piper-tts==1.8.0", "piper/tashkeel/model.onnx", _tashkeel, slow=True),
     RealModel("piper-tts==1.8.0", "piper/hebrew/nakdimon.onnx", _nakdimon),

@@ -46,6 +46,8 @@ class OpMapping:
     """inputs that are parameters, not weights: kept as constants when the model has them as constants"""
     state: frozenset[str] = frozenset()
     """inputs that are weights but not trained (running statistics)"""
+    reordered: frozenset[str] = frozenset()
+    """weights that the handler takes by ``t.weight`` alone: bound as shape and dtype, stored in the order it asks for"""
     channels_last: bool = False
     """the handler also works on channel-last data (it asks ``t.channels_last``)"""
     random: bool = False
@@ -81,6 +83,7 @@ def maps(
     ignores: Mapping[str, str] | None = None,
     static: Iterable[str] = (),
     state: Iterable[str] = (),
+    reordered: Iterable[str] = (),
     channels_last: bool = False,
     random: bool = False,
     because: str = "",
@@ -102,6 +105,7 @@ def maps(
             ignores=dict(ignores or {}),
             static=frozenset(static),
             state=frozenset(state),
+            reordered=frozenset(reordered),
             channels_last=channels_last,
             random=random,
             because=because,

@@ -18,7 +18,8 @@ from trueport.ir.artifact import InnerValue
 from trueport.ir.layouts import source_names
 from trueport.ir.places import place
 from trueport.ir.schemas import canonical_schema
-from trueport.mapping.bind import bind
+from trueport.mapping.bind import bind, input_name
+from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
 
 __all__ = ["Scope", "emit_graph"]
@@ -121,7 +122,7 @@ class Scope:
         try:
             with tf.name_scope(_scope_name(node)):
                 bound = bind(node, schema, mapping.handler, mapping.ignores)
-                made = bound.call(mapping.handler, Translation(node, self), self.value)
+                made = bound.call(mapping.handler, Translation(node, self), self._reader(node, mapping))
         except TrueportError as error:
             if not error.where:
                 error.where = place(node)
@@ -133,6 +134,16 @@ class Scope:
                 remedy="this is a defect of the mapping; please report it with the node",
             ) from error
         self._keep(node, made if type(made) in (tuple, list) else (made,))
+
+    def _reader(self, node: ir.Node, mapping: OpMapping) -> Callable[[ir.Value], Any]:
+        """How the handler's inputs are looked up: weights that it wants in its own order are not read here."""
+        described = {
+            value
+            for index, value in enumerate(node.inputs)
+            if mapping.reordered and value is not None and value.const_value is not None
+            if input_name(mapping, index) in mapping.reordered
+        }
+        return lambda value: self.weights.spec(value) if value in described else self.value(value)
 
     def _keep(self, node: ir.Node, made: Iterable[Any]) -> None:
         results = list(made)

@@ -14,6 +14,7 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.spatial import with_rank
 
 __all__ = ["Activation", "Cell", "Layer", "activations_of", "linear", "loop", "recur", "size"]
 
@@ -102,7 +103,7 @@ def recur(layer: Layer, make_cell: Callable[[int, Layer], tuple[Cell, Tensor | N
     Half precision is computed in float32: a recurrence feeds its rounding back.
     """
     dtype = layer.X.dtype
-    layer = _widened(layer)
+    layer = _widened(_ranked(layer))
     X = tf.transpose(layer.X, [1, 0, 2]) if layer.layout else layer.X
     results = []
     for number in range(layer.directions):
@@ -115,6 +116,12 @@ def recur(layer: Layer, make_cell: Callable[[int, Layer], tuple[Cell, Tensor | N
     stacked = [tf.stack(outputs, axis_y)]
     stacked += [tf.stack(finals, axis_state) for finals in zip(*(states for _, states in results), strict=True)]
     return [tf.cast(item, dtype) for item in stacked]
+
+
+def _ranked(layer: Layer) -> Layer:
+    """All of known rank: what comes out of a branch may not be."""
+    initial = tuple(None if x is None else with_rank(x, 3) for x in layer.initial)
+    return dataclasses.replace(layer, X=with_rank(layer.X, 3), initial=initial)
 
 
 def _widened(layer: Layer) -> Layer:

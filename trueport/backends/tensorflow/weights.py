@@ -48,6 +48,12 @@ class WeightStore:
         self.stored: dict[str, StoredWeight] = {}
         self._orders: dict[str, tuple[int, ...] | None] = {}
 
+    def spec(self, value: ir.Value) -> Any:
+        """Shape and dtype of an initializer, without a read."""
+        tensor = value.const_value
+        assert tensor is not None
+        return tf.TensorSpec(tensor.shape.numpy(), tf_dtype(tensor.dtype))
+
     def tensor(self, value: ir.Value, perm: tuple[int, ...] | None = None) -> Any:
         """The initializer in the current graph, permuted: a read of its variable, or a constant."""
         tensor = value.const_value

@@ -13,7 +13,7 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("CausalConvWithState", audited=27, error=accumulation(4))
+@maps("CausalConvWithState", audited=27, error=accumulation(4), reordered=("weight",))
 def causal_conv_with_state(
     t: Translation,
     input: Tensor,

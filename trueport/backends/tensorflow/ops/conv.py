@@ -23,7 +23,7 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("Conv", audited=22, error=accumulation(), channels_last=True)
+@maps("Conv", audited=22, error=accumulation(), reordered=("W",), channels_last=True)
 def conv(
     t: Translation,
     X: Tensor,

@@ -26,7 +26,7 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("ConvTranspose", audited=22, error=accumulation(), channels_last=True)
+@maps("ConvTranspose", audited=22, error=accumulation(), reordered=("W",), channels_last=True)
 def conv_transpose(
     t: Translation,
     X: Tensor,

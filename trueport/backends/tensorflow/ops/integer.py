@@ -57,7 +57,7 @@ def qlinear_mat_mul(
     return _scaled(total, None, scale, y_zero_point)
 
 
-@maps("ConvInteger", audited=10, error=ulps(0), channels_last=True)
+@maps("ConvInteger", audited=10, error=ulps(0), reordered=("w",), channels_last=True)
 def conv_integer(
     t: Translation,
     x: Tensor,
@@ -90,7 +90,7 @@ def conv_integer(
     return channels_to_front(t, made)
 
 
-@maps("QLinearConv", audited=10, error=ulps(0), channels_last=True)
+@maps("QLinearConv", audited=10, error=ulps(0), reordered=("w",), channels_last=True)
 def qlinear_conv(
     t: Translation,
     x: Tensor,
