@@ -21,6 +21,7 @@ __all__ = [
     "marked",
     "pad_spatial",
     "per_channel",
+    "rank_of",
     "size_of",
     "sizes_of",
     "spatial_axes",
@@ -72,9 +73,18 @@ def channels_to_front(t: Translation, y: Tensor) -> Tensor:
     return y if t.channels_last or rank < 3 else tf.transpose(y, [0, rank - 1, *range(1, rank - 1)])
 
 
+def rank_of(t: Translation, x: Tensor) -> int:
+    """The number of a tensor's dims, without which its axes have no meaning here."""
+    if x.shape.rank is None:
+        raise t.fail(
+            "the rank of its data is not known", "run onnx.shape_inference on the model and see where it stops"
+        )
+    return int(x.shape.rank)
+
+
 def spatial_axes(t: Translation, x: Tensor) -> list[int]:
     """The axes that are neither batch nor channels, in the layout that the node has."""
-    rank = x.shape.rank
+    rank = rank_of(t, x)
     return list(range(1, rank - 1)) if t.channels_last else list(range(2, rank))
 
 

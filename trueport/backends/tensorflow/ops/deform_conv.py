@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.spatial import Size, Window, known, size_of, sizes_of, window_of
+from trueport.backends.tensorflow.spatial import Size, Window, known, rank_of, size_of, sizes_of, window_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -32,7 +32,7 @@ def deform_conv(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Tensor:
-    rank = X.shape.rank - 2
+    rank = rank_of(t, X) - 2
     kernel = kernel_shape or sizes_of(W, range(2, rank + 2))
     if not known(*kernel):
         raise t.fail("the size of the kernel is not known", "give the node a kernel_shape")

@@ -11,7 +11,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.spatial import per_channel, size_of, spatial_axes
+from trueport.backends.tensorflow.spatial import per_channel, rank_of, size_of, spatial_axes
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -46,7 +46,7 @@ def batch_normalization(
 def _normalize_channels(
     t: Translation, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, epsilon: float
 ) -> Tensor:
-    rank = x.shape.rank
+    rank = rank_of(t, x)
     if t.channels_last and rank == 4 and x.dtype == tf.float32:
         return tf.raw_ops.FusedBatchNormV3(
             x=x, scale=scale, offset=bias, mean=mean, variance=variance, epsilon=epsilon, is_training=False
@@ -70,9 +70,9 @@ def instance_normalization(t: Translation, input: Tensor, scale: Tensor, B: Tens
 def group_normalization(
     t: Translation, X: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float, num_groups: int, stash_type: int
 ) -> Tensor:
-    rank, axis = X.shape.rank, -1 if t.channels_last else 1
-    shape = tf.unstack(tf.shape(X)) if rank is not None else []
-    at = rank - 1 if axis == -1 else 1
+    rank = rank_of(t, X)
+    at = rank - 1 if t.channels_last else 1
+    shape = tf.unstack(tf.shape(X), num=rank)
     members = size_of(X, at) // num_groups
     split = [*shape[:at], num_groups, members, *shape[at + 1 :]]
     axes = [*range(1, at), *range(at + 1, rank + 1)]
@@ -137,7 +137,7 @@ def lp_normalization(t: Translation, input: Tensor, *, axis: int, p: int) -> Ten
 def local_response_normalization(
     t: Translation, X: Tensor, *, alpha: float, beta: float, bias: float, size: int
 ) -> Tensor:
-    axis = X.shape.rank - 1 if t.channels_last else 1
+    axis = rank_of(t, X) - 1 if t.channels_last else 1
 
     def apply(x: Tensor) -> Tensor:
         if t.channels_last and x.shape.rank == 4 and size % 2 and x.dtype == tf.float32:
