@@ -14,9 +14,10 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.sizes import size
 from trueport.backends.tensorflow.spatial import with_rank
 
-__all__ = ["Activation", "Cell", "Layer", "activations_of", "linear", "loop", "recur", "size"]
+__all__ = ["Activation", "Cell", "Layer", "activations_of", "linear", "loop", "recur"]
 
 Activation = Callable[[Tensor], Tensor]
 State = tuple[Tensor, ...]
@@ -88,12 +89,6 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     made = tf.matmul(flat, weight, transpose_b=True)
     made = made if bias is None else tf.nn.bias_add(made, bias)
     return made if x.shape.rank == 2 else tf.reshape(made, [size(x, 0), size(x, 1), size(weight, 0)])
-
-
-def size(x: Tensor, axis: int) -> Any:
-    """A dimension: a number where it is known, else a scalar tensor."""
-    known = x.shape[axis]
-    return tf.shape(x)[axis] if known is None else known
 
 
 def recur(layer: Layer, make_cell: Callable[[int, Layer], tuple[Cell, Tensor | None]]) -> list[Tensor]:

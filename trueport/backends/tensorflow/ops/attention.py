@@ -10,7 +10,8 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.rnn import loop, size
+from trueport.backends.tensorflow.rnn import loop
+from trueport.backends.tensorflow.sizes import size
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

@@ -12,7 +12,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.interpolate import Axis, coordinates, nearest, settled, taps, weighted_sum
-from trueport.backends.tensorflow.rnn import size
+from trueport.backends.tensorflow.sizes import size
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.rnn import size
+from trueport.backends.tensorflow.sizes import size
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
