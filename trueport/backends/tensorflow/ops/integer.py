@@ -50,9 +50,10 @@ def qlinear_mat_mul(
     y_zero_point: Tensor,
 ) -> Tensor:
     scale = combined_scale(per_row(a_scale), b_scale, y_scale)
-    if {t.input_type(0), t.input_type(3), t.output_type()} & FLOAT8:
-        a, b = (convert(x, t.input_type(index), _D.FLOAT) for index, x in ((0, a), (3, b)))
-        return _to_type(matmul(a, b) * scale, y_zero_point, t.output_type())
+    types = [t.input_type(index) for index in (0, 3, 7)]
+    if FLOAT8.intersection(types):
+        a, b = (convert(x, source, _D.FLOAT) for x, source in zip((a, b), types, strict=False))
+        return _to_type(matmul(a, b) * scale, y_zero_point, types[2])
     total = integer_matmul(t, a, b, a_zero_point, b_zero_point, weight=3)
     return _scaled(total, None, scale, y_zero_point)
 

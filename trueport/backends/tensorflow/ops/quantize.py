@@ -20,12 +20,7 @@ __all__: list[str] = []
 _D = ir.DataType
 
 
-@maps(
-    "QuantizeLinear",
-    audited=28,
-    error=ulps(0),
-    ignores={"output_dtype": "the type of the output says it"},
-)
+@maps("QuantizeLinear", audited=28, error=ulps(0))
 def quantize_linear(
     t: Translation,
     x: Tensor,
@@ -34,10 +29,12 @@ def quantize_linear(
     *,
     axis: int,
     block_size: int,
+    output_dtype: int,
     precision: int,
     saturate: int,
 ) -> Tensor:
-    target, wide = t.output_type(), _division_type(t, precision)
+    target = _D(output_dtype or _D.UINT8) if y_zero_point is None else t.input_type(2)
+    wide = _division_type(t, precision)
     dividend = convert(x, t.input_type(0), wide)
     divisor = along_axis(convert(y_scale, t.input_type(1), wide), x, axis, block_size)
     ratio = tf.cast(dividend / opaque(divisor), tf.float32 if wide != _D.DOUBLE else tf.float64)
@@ -52,23 +49,25 @@ def quantize_linear(
     return tf.cast(held, tf_dtype(target))
 
 
-@maps(
-    "DequantizeLinear",
-    audited=28,
-    error=ulps(0),
-    ignores={"output_dtype": "the type of the output says it"},
-)
+@maps("DequantizeLinear", audited=28, error=ulps(0))
 def dequantize_linear(
-    t: Translation, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None, *, axis: int, block_size: int
+    t: Translation,
+    x: Tensor,
+    x_scale: Tensor,
+    x_zero_point: Tensor | None,
+    *,
+    axis: int,
+    block_size: int,
+    output_dtype: int,
 ) -> Tensor:
-    source = t.input_type(0)
+    source, target = t.input_type(0), _D(output_dtype) if output_dtype else t.input_type(1)
     # 32 bits are subtracted as integers, for float32 does not hold them; all other differences are exact in it.
     exact = source if source == _D.INT32 else _D.FLOAT
     value = convert(x, source, exact)
     if x_zero_point is not None and not _is_zero(t, x_zero_point):
         value -= along_axis(convert(x_zero_point, source, exact), x, axis, block_size)
     scale = along_axis(convert(x_scale, t.input_type(1), _D.FLOAT), x, axis, block_size)
-    return tf.cast(tf.cast(value, tf.float32) * opaque(scale), t.output_dtype())
+    return tf.cast(tf.cast(value, tf.float32) * opaque(scale), tf_dtype(target))
 
 
 @maps("DynamicQuantizeLinear", audited=11, error=ulps(0))
