@@ -307,6 +307,20 @@ def test_branches_get_layouts_of_their_own():
     check(model, 6)
 
 
+def test_branches_of_several_nodes_share_a_value_whose_transpose_vanished():
+    """The second If must not take what was put in place for the first for the value before the transpose."""
+    branches = """<then_branch = g1 () => (float[M,N] a) { a = Relu(t) }, else_branch = g2 () => (float[M,N] b) { b = Abs(t) }>"""
+    model = model_of(
+        f"""agraph (float[N,M] x, bool c) => (float[M,N] y, float[M,N] z, float[M,N] r) {{
+            e = Neg(x)
+            t = Transpose<perm=[1,0]>(e)
+            r = Neg(t)
+            y = If{branches}(c)
+            z = If{branches}(c) }}"""
+    )
+    check(model, 1)
+
+
 def test_weights_are_moved_by_nodes_and_stay_themselves():
     model = model_of(
         "agraph (float[N,3,8,8] x) => (float[N,4,8,8] y) { c = Conv(x, w)\n a = Add(c, t)\n y = Conv(a, v) }",

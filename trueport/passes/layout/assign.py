@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.layouts import Perm, compose, identity, inverse, is_identity, lift, note_held
-from trueport.passes.layout.decide import captured, decide, subgraphs_of
+from trueport.passes.layout.decide import decide, subgraphs_of
 from trueport.passes.layout.plan import Form, Plan, dims_of
 from trueport.passes.layout.roots import Roots, same_but_for_units
 from trueport.passes.layout.workshop import Workshop
@@ -72,19 +72,29 @@ class _Rewrite:
             plan.edit(node, self._shop)
 
     def _restore_captured(self, node: ir.Node) -> None:
-        """Subgraphs see outer values in the model's order."""
-        for value in list(captured(node, self._graph)):
-            restored = self._get(value, None)
-            if restored is value:
-                continue
-            for user, index in list(value.uses()):
-                if user.graph is not self._graph:
-                    user.replace_input_with(index, restored)
-            for subgraph in subgraphs_of(node):
-                for inner in (subgraph, *subgraph.subgraphs()):
-                    for place, output in enumerate(inner.outputs):
-                        if output is value:
-                            inner.outputs[place] = restored
+        """Subgraphs see outer values in the model's order.
+
+        All places are collected before any is changed: what is put in place of one value may be another value
+        that the subgraph uses too.
+        """
+        graphs = [graph for inside in subgraphs_of(node) for graph in (inside, *inside.subgraphs())]
+        inputs = [
+            (user, index, value)
+            for graph in graphs
+            for user in graph
+            for index, value in enumerate(user.inputs)
+            if value is not None and value.graph is self._graph
+        ]
+        outputs = [
+            (graph, place, value)
+            for graph in graphs
+            for place, value in enumerate(graph.outputs)
+            if value.graph is self._graph
+        ]
+        for user, index, value in inputs:
+            user.replace_input_with(index, self._get(value, None))
+        for graph, place, value in outputs:
+            graph.outputs[place] = self._get(value, None)
 
     def _turn(self, value: ir.Value, perm: Perm) -> None:
         """A node's output is from now on the permuted data; its old name is free for the model's order."""
