@@ -118,8 +118,8 @@ def compare_outputs(
         parts = [compare_outputs(name, w, g, allowed_ulps) for w, g in zip(want, got, strict=True)]
         return max(parts, key=_badness, default=OutputComparison(name, Verdict.FAITHFUL, 0, 0, allowed_ulps))
     if isinstance(want, dict) and isinstance(got, dict) and want.keys() == got.keys():
-        columns = (_map_values(values, want) for values in (want, got))
-        return compare_outputs(name, *columns, allowed_ulps, shapes_only=shapes_only)
+        wanted, made = (_map_values(values, want) for values in (want, got))
+        return compare_outputs(name, wanted, made, allowed_ulps, shapes_only=shapes_only)
     if want is None or isinstance(want, dict):
         same = want == got
         return OutputComparison(name, Verdict.FAITHFUL, 0, 0, 0) if same else _departs(name, f"{got}, want {want}")
