@@ -30,7 +30,5 @@ assert replaced.report.users_operators == {"com.acme::SharpSoftmax": __name__}
 images = np.random.default_rng(4).normal(size=(3, 1, 28, 28)).astype(np.float32)
 logits_only = surgery.cut(surgery.open(digit_classifier()), outputs=["logits"])
 logits = trueport.convert(logits_only).model(images)["logits"]
-np.testing.assert_array_equal(
-    replaced.model(images)["probabilities"], tf.nn.softmax(logits / 0.5, axis=1)
-)
+np.testing.assert_array_equal(replaced.model(images)["probabilities"], tf.nn.softmax(logits / 0.5, axis=1))
 print("the replaced node runs the user's code; the rest is as before")

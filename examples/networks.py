@@ -28,9 +28,7 @@ def digit_classifier() -> onnx.ModelProto:
     """A convolutional classifier of 28×28 grey images, channel-first, any batch."""
     nodes = [
         oh.make_node("Conv", ["image", "conv1.weight", "conv1.bias"], ["c1"], "conv1", pads=[1, 1, 1, 1]),
-        oh.make_node(
-            "BatchNormalization", ["c1", "bn.scale", "bn.bias", "bn.mean", "bn.var"], ["b1"], "bn"
-        ),
+        oh.make_node("BatchNormalization", ["c1", "bn.scale", "bn.bias", "bn.mean", "bn.var"], ["b1"], "bn"),
         oh.make_node("Relu", ["b1"], ["r1"], "relu1"),
         oh.make_node("MaxPool", ["r1"], ["p1"], "pool1", kernel_shape=[2, 2], strides=[2, 2]),
         oh.make_node("Conv", ["p1", "conv2.weight", "conv2.bias"], ["c2"], "conv2", pads=[1, 1, 1, 1]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ def model_of(nodes: list[onnx.NodeProto], inputs: list[Any], outputs: list[Any],
 def relu_chain(length: int = 2) -> onnx.ModelProto:
     """x → Relu → … → y, float32 [n, 3]."""
     names = ["x", *(f"h{i}" for i in range(1, length)), "y"]
-    nodes = [oh.make_node("Relu", [a], [b], f"relu{i}") for i, (a, b) in enumerate(zip(names, names[1:], strict=False))]
+    nodes = [oh.make_node("Relu", [a], [b], f"relu{i}") for i, (a, b) in enumerate(itertools.pairwise(names))]
     return model_of(
         nodes,
         [oh.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])],

@@ -93,8 +93,9 @@ def test_every_module_says_what_it_is_and_what_it_offers(path: Path) -> None:
     if not tree.body:
         return
     assert ast.get_docstring(tree), "no docstring"
-    names = {target.id for node in tree.body if isinstance(node, ast.Assign) for target in node.targets if isinstance(target, ast.Name)}
-    names |= {n.target.id for n in tree.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+    assigned = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    assigned += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
+    names = {target.id for target in assigned if isinstance(target, ast.Name)}
     if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in tree.body):
         assert "__all__" in names, "no __all__"
 

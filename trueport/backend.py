@@ -1,8 +1,8 @@
 """ONNX's backend interface on TensorFlow: for those who come from onnx-tf.
 
-    from trueport.backend import prepare
-    prepare(onnx_model).run(x)
-    prepare(onnx_model).export_graph("saved_model")
+from trueport.backend import prepare
+prepare(onnx_model).run(x)
+prepare(onnx_model).export_graph("saved_model")
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import Any
 
 import onnx
 import onnx_ir as ir
+from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from trueport.errors import UsageError
 from trueport.frontends.onnx.load import load_onnx
@@ -62,7 +63,7 @@ def cut(model: ir.Model, *, inputs: Sequence[str] = (), outputs: Sequence[str] =
         graph.outputs[:] = [values[name] for name in outputs]
     if inputs:
         _make_inputs(graph, [values[name] for name in inputs])
-    ir.passes.common.RemoveUnusedNodesPass()(model)
+    RemoveUnusedNodesPass()(model)
     graph.inputs[:] = [v for v in graph.inputs if v.name in inputs or v.uses() or v.is_graph_output()]
     return model
 

@@ -1,6 +1,6 @@
 """Run the ONNX backend suite (or the cases whose names match a pattern) and print what does not pass.
 
-    python tests/conformance/run_suite.py '^test_conv' [-v] [--errors]
+python tests/conformance/run_suite.py '^test_conv' [-v] [--errors]
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import traceback
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 sys.path.insert(0, os.path.dirname(__file__))
 
-import suite  # noqa: E402
+import suite
 
-from trueport.backend import prepare  # noqa: E402
+from trueport.backend import prepare
 
 
 def run(case: object) -> None:

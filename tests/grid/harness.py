@@ -33,7 +33,7 @@ __all__ = ["ORT_OPSET", "Versus", "assert_close", "check", "edge_values", "make_
 def edge_values(dtype: Any) -> np.ndarray:
     """The values that bite, for a dtype: signed zeros, ties, denormals, extremes, infinities, NaN."""
     dtype = np.dtype(dtype)
-    if dtype == bool:
+    if dtype.kind == "b":
         return np.array([False, True])
     if dtype.kind in "iu":
         info = np.iinfo(dtype)
@@ -113,13 +113,13 @@ def check(
     )
     mapping = registry().find(op, domain)
     if bound is None:
-        bound = mapping.error if mapping and mapping.error else ulps(0 if mapping and mapping.fidelity == BITWISE else 1)
+        bound = (
+            mapping.error if mapping and mapping.error else ulps(0 if mapping and mapping.fidelity == BITWISE else 1)
+        )
     moves_only = mapping is not None and mapping.fidelity == BITWISE
     rep = prepare(model)
     for arrays in input_sets:
-        feeds = {
-            f"x{i}": array for i, array in enumerate(arrays) if array is not None and i not in constants
-        }
+        feeds = {f"x{i}": array for i, array in enumerate(arrays) if array is not None and i not in constants}
         got = rep.run(feeds)
         want = _expected(model, feeds, versus)
         assert len(got) == len(want)

@@ -309,7 +309,9 @@ def test_branches_get_layouts_of_their_own():
 
 def test_branches_of_several_nodes_share_a_value_whose_transpose_vanished():
     """The second If must not take what was put in place for the first for the value before the transpose."""
-    branches = """<then_branch = g1 () => (float[M,N] a) { a = Relu(t) }, else_branch = g2 () => (float[M,N] b) { b = Abs(t) }>"""
+    branches = """<
+        then_branch = g1 () => (float[M,N] a) { a = Relu(t) },
+        else_branch = g2 () => (float[M,N] b) { b = Abs(t) }>"""
     model = model_of(
         f"""agraph (float[N,M] x, bool c) => (float[M,N] y, float[M,N] z, float[M,N] r) {{
             e = Neg(x)

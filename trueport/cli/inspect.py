@@ -8,7 +8,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-
 __all__ = ["describe_artifact", "render"]
 
 
@@ -83,5 +82,3 @@ def render(described: dict[str, Any], *, json: bool) -> str:
         elif value not in ("", None):
             lines.append(f"{key}: {value}")
     return "\n".join(lines)
-
-

@@ -13,6 +13,7 @@ __all__ = [
     "DOMAINS",
     "EXPERIMENTAL_OPERATORS",
     "canonical_schema",
+    "has_body",
     "history",
     "operators",
     "schema_at",
@@ -67,6 +68,13 @@ def history(op: str, domain: str = "") -> tuple[OpSchema, ...]:
 def operators() -> list[tuple[str, str]]:
     """(domain, name) of every operator that ONNX defines in our domains."""
     return sorted(key for key in _histories() if key[0] in DOMAINS)
+
+
+def has_body(schema: OpSchema) -> bool:
+    """Whether ONNX defines the operator by a function of other operators."""
+    # onnx's stubs do not list these two.
+    fixed, by_context = schema.has_function, schema.has_context_dependent_function  # type: ignore[attr-defined]
+    return bool(fixed or by_context)
 
 
 def schema_at(op: str, domain: str, opset: int) -> OpSchema | None:

@@ -24,7 +24,7 @@ def skeleton(model: ir.Model) -> onnx.ModelProto:
     ]
     for value, tensor in large:
         value.type = ir.TensorType(tensor.dtype)
-        value.shape = ir.Shape(tensor.shape)
+        value.shape = ir.Shape(tensor.shape.numpy())
         graph.initializers.pop(value.name or "")
         if not value.is_graph_input():
             graph.inputs.append(value)

@@ -21,7 +21,15 @@ from trueport.ir.places import place
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.declare import Handler, OpMapping
 
-__all__ = ["Bound", "attribute_defaults", "attribute_value", "bind", "bind_by_schema", "bind_by_signature", "input_name"]
+__all__ = [
+    "Bound",
+    "attribute_defaults",
+    "attribute_value",
+    "bind",
+    "bind_by_schema",
+    "bind_by_signature",
+    "input_name",
+]
 
 _Variadic = OpSchema.FormalParameterOption.Variadic
 

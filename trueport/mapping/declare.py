@@ -47,7 +47,7 @@ class OpMapping:
     state: frozenset[str] = frozenset()
     """inputs that are weights but not trained (running statistics)"""
     reordered: frozenset[str] = frozenset()
-    """weights that the handler takes by ``t.weight`` alone: bound as shape and dtype, stored in the order it asks for"""
+    """weights that the handler takes by ``t.weight`` alone: bound as shape and dtype, stored as it asks for them"""
     channels_last: bool = False
     """the handler also works on channel-last data (it asks ``t.channels_last``)"""
     random: bool = False
@@ -55,7 +55,7 @@ class OpMapping:
     because: str = ""
     """why it is only approximate or lossy"""
     reference: Handler | None = None
-    """the operator in NumPy, ``reference(*inputs, **attributes)``: lets a custom operator's source be run and compared"""
+    """the operator in NumPy, ``reference(*inputs, **attributes)``: lets a custom operator's source be run"""
     by: str = "trueport"
     """who declared it: Trueport, or the user's module"""
 

@@ -42,14 +42,16 @@ def function_body(node: ir.Node) -> onnx.FunctionProto | None:
     if schema is None:
         return None
     opset = CANONICAL_OPSETS[node.domain]
-    if schema.has_function:
+    if schema.has_function:  # type: ignore[attr-defined]  # not in onnx's stubs, like those below
         return schema.function_body
-    if not schema.has_context_dependent_function:
+    if not schema.has_context_dependent_function:  # type: ignore[attr-defined]
         return None
     types = [onnx.TypeProto() if v is None or v.type is None else _type_proto(v) for v in node.inputs]
-    versions = [v for v in schema.context_dependent_function_opset_versions if v <= opset]
-    body = schema.get_context_dependent_function_with_opset_version(
-        max(versions), ir.to_proto(node).SerializeToString(), [t.SerializeToString() for t in types]
+    known = schema.context_dependent_function_opset_versions  # type: ignore[attr-defined]
+    body = schema.get_context_dependent_function_with_opset_version(  # type: ignore[attr-defined]
+        max(v for v in known if v <= opset),
+        ir.to_proto(node).SerializeToString(),
+        [t.SerializeToString() for t in types],
     )
     return onnx.FunctionProto.FromString(body) if body else None
 
@@ -60,7 +62,7 @@ def _type_proto(value: ir.Value) -> onnx.TypeProto:
 
 def _call(model: ir.Model, node: ir.Node, body: onnx.FunctionProto, domain: str) -> None:
     body.domain = domain
-    function = ir.from_proto(body)
+    function = ir.serde.deserialize_function(body)
     came_from = "\n".join(origins(node))
     for inner in function.graph.all_nodes():
         inner.metadata_props[ORIGIN] = came_from
@@ -76,4 +78,4 @@ def _fill_in_defaults(node: ir.Node) -> None:
     assert schema is not None
     for name, attribute in schema.attributes.items():
         if name not in node.attributes and attribute.default_value.type != onnx.AttributeProto.UNDEFINED:
-            node.attributes[name] = ir.from_proto(attribute.default_value)
+            node.attributes[name] = ir.serde.deserialize_attribute(attribute.default_value)

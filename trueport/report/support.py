@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trueport.errors import UsageError
 from trueport.fidelity import BITWISE
-from trueport.ir.schemas import canonical_schema, history, operators
+from trueport.ir.schemas import canonical_schema, has_body, history, operators
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
 
@@ -32,7 +32,7 @@ def _row(op: str, domain: str, mapping: OpMapping | None) -> tuple[str, str, str
     schema = canonical_schema(op, domain)
     if schema is not None and schema.deprecated:
         return name, versions, "upgraded", "deprecated; rewritten to its successor"
-    if schema is not None and (schema.has_function or schema.has_context_dependent_function):
+    if schema is not None and has_body(schema):
         return name, versions, "by its body", "expanded to the operators that define it"
     return name, versions, "unsupported", ""
 

@@ -32,7 +32,9 @@ def load_model(path: str | Path, *, optimize: bool = True) -> Model:
     if place.is_file() and place.suffix == ".onnx":
         return OnnxRuntimeModel(place, optimize=optimize)
     raise InvalidModel(
-        "is neither an .onnx file nor a SavedModel", where=str(path), remedy="a SavedModel is a folder with saved_model.pb"
+        "is neither an .onnx file nor a SavedModel",
+        where=str(path),
+        remedy="a SavedModel is a folder with saved_model.pb",
     )
 
 

@@ -33,7 +33,7 @@ class ReferenceModel(Model):
 
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
         with np.errstate(all="ignore"):
-            values = self._evaluator.run(None, dict(feeds), intermediate=fetch is not None)
+            values: Any = self._evaluator.run(None, dict(feeds), intermediate=fetch is not None)
         if fetch is not None:
             return {name: values[name] for name in fetch}
         return dict(zip((port.name for port in self.outputs), values, strict=True))

@@ -76,9 +76,7 @@ class FunctionModel(Model):
             # Weights live outside of this function: it captures them as the traced one did.
             weights = [tf.compat.v1.get_default_graph().capture(tensor) for tensor in captured]
             fed = dict(zip(placeholders, [*inputs, *weights], strict=True))
-            found: list[Any] = tf.graph_util.import_graph_def(
-                graph_def, input_map=fed, return_elements=names, name=""
-            )
+            found: list[Any] = tf.graph_util.import_graph_def(graph_def, input_map=fed, return_elements=names, name="")
             return found
 
         return inner

@@ -34,5 +34,5 @@ def _terms(node: ir.Node) -> int:
             size = math.prod(value.const_value.shape.numpy())
             return max(1, size // max(1, value.const_value.shape.numpy()[0]))
     first = node.inputs[0] if node.inputs else None
-    dims = [dim for dim in (first.shape if first is not None and first.shape is not None else ()) if isinstance(dim, int)]
-    return max([1, *dims])
+    shape = first.shape if first is not None and first.shape is not None else ()
+    return max([1, *(dim for dim in shape if isinstance(dim, int))])

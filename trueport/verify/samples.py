@@ -17,7 +17,9 @@ _SIZES = (1, 3)
 """For a dim that the model leaves open: the smallest batch, and one that is no power of two."""
 
 
-def make_samples(ports: Sequence[Port], *, seed: int = 0, dims: Mapping[str, int] | None = None) -> list[dict[str, Any]]:
+def make_samples(
+    ports: Sequence[Port], *, seed: int = 0, dims: Mapping[str, int] | None = None
+) -> list[dict[str, Any]]:
     """One input set per size of the dynamic dims; the same seed gives the same bytes."""
     dynamic = any(not isinstance(dim, int) for port in ports for dim in port.shape or ())
     sizes = _SIZES if dynamic else _SIZES[:1]

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.dtypes import onnx_dtype, tf_dtype
+from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.errors import ConversionError
 from trueport.ir.places import place
 
@@ -67,9 +67,7 @@ class Translation:
         value = self.node.inputs[index]
         if value is None:
             raise ConversionError(f"input {index} is missing", where=place(self.node))
-        made = self._scope.value(value) if value.dtype is None else None
-        # Shape inference leaves some bodies untyped; the tensor made for the value has a type nevertheless.
-        return onnx_dtype(made.dtype) if tf.is_tensor(made) else self._element(value)
+        return self._element(value)
 
     def _element(self, value: ir.Value) -> ir.DataType:
         if value.dtype is None:

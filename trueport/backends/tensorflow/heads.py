@@ -7,7 +7,7 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
-from trueport.backends.tensorflow.rnn import size
+from trueport.backends.tensorflow.sizes import size
 
 __all__ = ["heads_of", "inverse_root_of_width", "packed_heads", "rotated"]
 

@@ -78,7 +78,8 @@ def _module_class() -> type:
 
     class ConvertedModel(tf.Module):  # type: ignore[misc]
         def __call__(self, *inputs: Any, **named: Any) -> dict[str, Any]:
-            return vars(self)["__call__"](*inputs, **named)
+            outputs: dict[str, Any] = vars(self)["__call__"](*inputs, **named)
+            return outputs
 
     return ConvertedModel
 

@@ -153,7 +153,7 @@ def _check_names(proto: onnx.ModelProto, where: str) -> None:
 
 def _with_ranks(bare: onnx.ModelProto) -> onnx.ModelProto:
     """A copy in which no input or output lacks a shape: runtimes take an unknown rank, only the checker does not."""
-    proto = onnx.ModelProto.FromString(bare.SerializeToString())
+    proto: onnx.ModelProto = onnx.ModelProto.FromString(bare.SerializeToString())
     for value in (*proto.graph.input, *proto.graph.output):
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.shape.SetInParent()

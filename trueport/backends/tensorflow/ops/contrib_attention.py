@@ -10,7 +10,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads, rotated
 from trueport.backends.tensorflow.integer_sums import integer_matmul
 from trueport.backends.tensorflow.refusals import attribute, has_input, refused
-from trueport.backends.tensorflow.rnn import size
+from trueport.backends.tensorflow.sizes import size
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

@@ -7,7 +7,8 @@ from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.integer_sums import integer_matmul
 from trueport.backends.tensorflow.quant import dynamic_parameters, quantize
-from trueport.backends.tensorflow.rnn import activations_of, loop, size
+from trueport.backends.tensorflow.rnn import activations_of, loop
+from trueport.backends.tensorflow.sizes import size
 from trueport.fidelity import APPROXIMATE
 from trueport.mapping.declare import maps
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 
@@ -101,7 +102,7 @@ def _reflected(places: Tensor, size: Tensor) -> Tensor:
     return last - tf.abs(last - tf.math.floormod(places, tf.maximum(2 * last, 1)))
 
 
-_SOURCES = {
+_SOURCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "reflect": _reflected,
     "edge": lambda places, size: tf.clip_by_value(places, 0, size - 1),
     "wrap": lambda places, size: tf.math.floormod(places, size),
