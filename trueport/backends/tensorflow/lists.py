@@ -160,6 +160,9 @@ def from_flat(values: Any, shapes: Any, ranks: Any) -> Listing:
 
 def to_flat(listing: Listing, dtype: Any) -> list[Any]:
     """The inverse of :func:`from_flat`: values, shapes, ranks."""
+    elements = known(listing)
+    if elements is not None:
+        return _flat_of_known(elements, dtype)
 
     def step(i: Any, state: Any) -> Any:
         values, shapes, ranks = state
@@ -172,6 +175,14 @@ def to_flat(listing: Listing, dtype: Any) -> list[Any]:
     parts = for_each(length(listing), step, tuple(empty(kind) for kind in kinds))
     joined = [concat(part, kind, [_ANY_SHAPE]) for part, kind in zip(parts, kinds, strict=True)]
     return [tf.ensure_shape(part, [None]) for part in joined]
+
+
+def _flat_of_known(elements: Sequence[Any], dtype: Any) -> list[Any]:
+    shapes = [tf.shape(element, out_type=tf.int64) for element in elements]
+    raveled = [tf.reshape(element, [-1]) for element in elements]
+    none = tf.zeros([0], tf.int64)
+    ranks = tf.stack([tf.size(shape, out_type=tf.int64) for shape in shapes]) if shapes else none
+    return [tf.concat([tf.zeros([0], dtype), *raveled], 0), tf.concat([none, *shapes], 0), ranks]
 
 
 def element_shape(shape: Any) -> Any:

@@ -19,6 +19,9 @@ from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
+_ENDLESS = 2**31 - 1
+"""Exporters give a count this large to a loop that only its condition ends."""
+
 
 @maps("If", fidelity=BITWISE, audited=25)
 def if_(t: Translation, cond: Tensor, *, then_branch: ir.Graph, else_branch: ir.Graph) -> list[Any]:
@@ -33,9 +36,9 @@ def if_(t: Translation, cond: Tensor, *, then_branch: ir.Graph, else_branch: ir.
     return [narrowed(x, t.output_dtype(i)) if tf.is_tensor(x) else x for i, x in enumerate(made)]
 
 
-@maps("Loop", fidelity=BITWISE, audited=25)
+@maps("Loop", fidelity=BITWISE, audited=25, static=("M", "cond"))
 def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any, body: ir.Graph) -> list[Any]:
-    limit = None if M is None else tf.reshape(tf.cast(M, tf.int64), [])
+    limit, most = _limit(t, M)
     going = tf.constant(True) if cond is None else tf.reshape(cond, [])
     width = len(v_initial)
     kinds = body.inputs[2:]
@@ -50,7 +53,7 @@ def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any,
     start = [tf.constant(0, tf.int64), going, *map(_as, v_initial, t.node.inputs[2:], kinds)]
     step, start, back = passing(step, start)
     shapes, given = shapes_of_steps(step, start)
-    count = tf.maximum(limit, 0) if limit is not None and cond is None else None
+    count = limit if cond is None or _never_ends(t, cond, body) else None
     outputs = [Collected(x.dtype, x.shape, count) for x in given]
 
     def more(carried: list[Any], _: Any) -> Tensor:
@@ -61,7 +64,7 @@ def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any,
         after, values = step(*carried)
         return after, _added(outputs, made, [carried[0]] * len(values), values)
 
-    final, made = _while(more, advance, start, shapes, outputs)
+    final, made = _while(more, advance, start, shapes, outputs, most)
     return [
         *map(_as, back(final)[2:], kinds, t.node.outputs),
         *(o.stacked(m) for o, m in zip(outputs, made, strict=True)),
@@ -106,15 +109,39 @@ def scan(
         places = [count - 1 - carried[0] if back else carried[0] for back in reverse]
         return after, _added(outputs, made, places, values)
 
-    final, made = _while(lambda carried, _: carried[0] < count, advance, start, shapes, outputs)
+    final, made = _while(lambda carried, _: carried[0] < count, advance, start, shapes, outputs, t.static(count))
     stacks = [output.stacked(m) for output, m in zip(outputs, made, strict=True)]
     out_axes = scan_output_axes or [0] * len(outputs)
     return [*back(final)[1:], *(from_front(x, axis) for x, axis in zip(stacks, out_axes, strict=True))]
 
 
-def _while(more: Any, advance: Any, start: list[Any], shapes: list[Any], outputs: Sequence[Collected]) -> Any:
-    invariants = (shapes, tf.nest.map_structure(lambda _: tf.TensorShape([]), [o.start() for o in outputs]))
-    return tf.while_loop(more, advance, (start, [o.start() for o in outputs]), shape_invariants=invariants)
+def _while(
+    more: Any, advance: Any, start: list[Any], shapes: list[Any], outputs: Sequence[Collected], most: Any
+) -> Any:
+    """The loop; ``most`` steps at most where that is known, which lets XLA keep what a gradient needs."""
+    made = [o.start() for o in outputs]
+    invariants = (shapes, tf.nest.map_structure(lambda _: tf.TensorShape([]), made))
+    limit = most if most is not None and most < _ENDLESS else None
+    return tf.while_loop(more, advance, (start, made), shape_invariants=invariants, maximum_iterations=limit)
+
+
+def _limit(t: Translation, M: Tensor | None) -> tuple[Tensor | None, int | None]:
+    """The most steps that the loop may take, and that number where it is known."""
+    known = t.static(M)
+    if known is None:
+        return None if M is None else tf.maximum(tf.reshape(tf.cast(M, tf.int64), []), 0), None
+    most = max(int(known.item()), 0)
+    return tf.constant(most, tf.int64), most
+
+
+def _never_ends(t: Translation, cond: Tensor, body: ir.Graph) -> bool:
+    """Whether the condition holds at every step: exporters write a counted loop with one that is always true."""
+    known = t.static(cond)
+    after = body.outputs[0]
+    while (made_by := after.producer()) is not None and made_by.op_type == "Identity" and made_by.inputs[0]:
+        after = made_by.inputs[0]
+    constant = after.const_value is not None and bool(after.const_value.numpy().item())
+    return known is not None and bool(known.item()) and (constant or after is body.inputs[1])
 
 
 def _added(outputs: Sequence[Collected], made: Sequence[Any], places: Sequence[Any], values: Sequence[Any]) -> Any:

@@ -75,9 +75,10 @@ def _l1(data: Tensor, axes: Axes, keepdims: bool) -> Tensor:
 
 
 def _l2(data: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    total = _sum_square(data, axes, keepdims)
     if data.dtype.is_floating:
-        return tf.math.reduce_euclidean_norm(data, axes, keepdims)
-    return tf.cast(tf.sqrt(tf.cast(_sum_square(data, axes, keepdims), tf.float32)), data.dtype)
+        return tf.sqrt(total)
+    return tf.cast(tf.sqrt(tf.cast(total, tf.float32)), data.dtype)
 
 
 def _sum_square(data: Tensor, axes: Axes, keepdims: bool) -> Tensor:

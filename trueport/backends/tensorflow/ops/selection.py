@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.loops import Collected
 from trueport.backends.tensorflow.ordering import key_columns, order_key, sorted_order
 from trueport.backends.tensorflow.shapes import dim
 from trueport.fidelity import BITWISE, ulps
@@ -144,23 +145,46 @@ def non_max_suppression(
 ) -> Tensor:
     if max_output_boxes_per_class is None:
         return tf.zeros([0, 3], tf.int64)
-    most = tf.reshape(max_output_boxes_per_class, [])
-    most = tf.cast(tf.clip_by_value(most, 0, tf.cast(dim(boxes, 1), tf.int64)), tf.int32)
+    most, known = _most(t, max_output_boxes_per_class, dim(boxes, 1))
     overlap = tf.constant(0.0) if iou_threshold is None else tf.reshape(iou_threshold, [])
     least = tf.constant(float("-inf")) if score_threshold is None else tf.reshape(score_threshold, [])
     corners = _corners(boxes) if center_point_box else boxes
-    classes = tf.shape(scores)[1]
+    classes = tf.cast(dim(scores, 1), tf.int64)
 
-    def select(at: Tensor, found: Tensor) -> tuple[Tensor, Tensor]:
+    def select(at: Tensor) -> tuple[Tensor, Tensor]:
+        """The boxes kept of one class, filled up to the most there can be, and their number."""
         batch, label = at // classes, at % classes
-        chosen = tf.image.non_max_suppression(corners[batch], scores[batch, label], most, overlap, least)
-        row = tf.stack([tf.fill(tf.shape(chosen), batch), tf.fill(tf.shape(chosen), label), chosen], 1)
-        return at + 1, found.write(at, tf.cast(row, tf.int64))
+        kept, count = tf.raw_ops.NonMaxSuppressionV4(
+            boxes=corners[batch],
+            scores=scores[batch, label],
+            max_output_size=most,
+            iou_threshold=overlap,
+            score_threshold=least,
+            pad_to_max_output_size=True,
+        )
+        return kept, count
 
-    count = tf.shape(scores)[0] * classes
-    found = tf.TensorArray(tf.int64, count, infer_shape=False, element_shape=[None, 3])
-    _, found = tf.while_loop(lambda at, _: at < count, select, (0, found))
-    return tf.ensure_shape(found.concat(), [None, 3])
+    pairs = tf.range(tf.cast(dim(scores, 0), tf.int64) * classes)
+    parts = [Collected(tf.int32, tf.TensorShape(shape), tf.size(pairs)) for shape in ([known], [])]
+    _, made = tf.while_loop(
+        lambda at, _: at < tf.size(pairs),
+        lambda at, made: (at + 1, [p.add(m, at, x) for p, m, x in zip(parts, made, select(pairs[at]), strict=True)]),
+        (0, [part.start() for part in parts]),
+    )
+    kept, count = (part.stacked(listing) for part, listing in zip(parts, made, strict=True))
+    places = tf.broadcast_to(pairs[:, tf.newaxis], tf.shape(kept))
+    rows = tf.stack([places // classes, places % classes, tf.cast(kept, tf.int64)], 2)
+    return tf.gather_nd(rows, tf.where(tf.range(tf.shape(kept)[1]) < count[:, tf.newaxis]))
+
+
+def _most(t: Translation, limit: Tensor, boxes: int | Tensor) -> tuple[Tensor, int | None]:
+    """How many boxes of one class can be kept, and that number where it is known."""
+    asked = t.static(limit)
+    if asked is not None and isinstance(boxes, int):
+        known = min(max(int(asked.item()), 0), boxes)
+        return tf.constant(known), known
+    count = tf.clip_by_value(tf.reshape(limit, []), 0, tf.cast(boxes, tf.int64))
+    return tf.cast(count, tf.int32), None
 
 
 def _corners(boxes: Tensor) -> Tensor:
