@@ -10,6 +10,7 @@ import onnx
 import onnx_ir as ir
 
 from trueport.errors import InvalidModel, MissingDependency
+from trueport.ir.maps import to_proto
 from trueport.mapping.declare import OpMapping
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
@@ -62,5 +63,5 @@ def load_source(source: Any, custom: Sequence[OpMapping] = ()) -> Model | str:
 
 def _proto(source: Any) -> onnx.ModelProto | None:
     if isinstance(source, ir.Model):
-        return ir.to_proto(source)
+        return to_proto(source)
     return source if isinstance(source, onnx.ModelProto) else None
