@@ -1,0 +1,61 @@
+"""``python -m bench``: all measurements, or those that are named.
+
+Peers are installed into environments of their own (``bench/.envs``) at first use; models and their
+conversions are kept in ``bench/.cache``. Ratios are of one run: forms and tools take turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import conversion, latency, memory, scaling
+from bench.models import BenchModel, matching
+
+PARTS = ("latency", "conversion", "memory", "scaling")
+CACHE = Path(__file__).parent / ".cache"
+
+
+def main() -> None:
+    options = _options()
+    models = list(matching(options.models, options.quick))
+    for part in options.parts or PARTS:
+        print(_run(part, options, models), flush=True)
+
+
+def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> str:
+    if part == "latency":
+        rounds = options.rounds or (10 if options.quick else 40)
+        settings = {"rounds": rounds, "threads": options.threads, "fresh": options.fresh}
+        results = [latency.measure(model, CACHE, **settings) for model in _shown(part, models)]
+        return latency.report(results, options.threads)
+    if part == "conversion":
+        rounds = options.rounds or (1 if options.quick else 2)
+        return conversion.report([conversion.measure(model, CACHE, rounds=rounds) for model in _shown(part, models)])
+    if part == "memory":
+        return memory.report(0.5 if options.quick else 4)
+    return scaling.report((100, 1000) if options.quick else scaling.SIZES)
+
+
+def _shown(part: str, models: list[BenchModel]) -> Iterator[BenchModel]:
+    for number, model in enumerate(models, 1):
+        print(f"{part} {number}/{len(models)}: {model.name}", file=sys.stderr, flush=True)
+        yield model
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Speed and memory beside other tools.")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="what to measure; all when none is named")
+    parser.add_argument("--models", default="", metavar="PATTERN", help="only models whose name holds the pattern")
+    parser.add_argument("--quick", action="store_true", help="few models, few rounds, small sizes")
+    parser.add_argument("--rounds", type=int, help="how often each form or tool has its turn")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for every runtime; all cores by default")
+    parser.add_argument("--fresh", action="store_true", help="convert with the peers again")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""A command in a process of its own: how long it took, how much memory it had at most, what it said."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+__all__ = ["Outcome", "run"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a child."""
+
+    seconds: float
+    peak_bytes: int
+    failure: str = ""
+    """why it failed, in a line; empty when it did not"""
+
+
+def run(command: Sequence[str], *, limit: float, env: Mapping[str, str] | None = None) -> Outcome:
+    """Run to the end or to the time limit, in seconds."""
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore", **(env or {})}
+    with tempfile.TemporaryFile() as said:
+        start = time.perf_counter()
+        child = subprocess.Popen(command, stdout=said, stderr=said, env={**os.environ, **quiet}, start_new_session=True)
+        timer = threading.Timer(limit, os.killpg, (child.pid, signal.SIGKILL))
+        timer.start()
+        # Popen has no way to ask for the usage of this one child.
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+        timer.cancel()
+        seconds = time.perf_counter() - start
+        said.seek(0)
+        text = said.read().decode(errors="replace")
+    failure = "" if child.returncode == 0 else _reason(text) if seconds < limit else f"over {limit:.0f} s"
+    return Outcome(seconds, usage.ru_maxrss * 1024, failure)
+
+
+def _reason(text: str) -> str:
+    """The line that says most: the last one that names an error."""
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "Error" in line or "error:" in line.lower()]
+    return (errors or lines or ["no message"])[-1][:160]

@@ -1,0 +1,22 @@
+"""``python onnx2tf.py MODEL FOLDER RESULT``: one conversion in a fresh process of onnx2tf's environment."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+
+def main(model: str, folder: str, result: str) -> None:
+    # This file has the package's name: the folder it lies in must not be searched.
+    sys.path.pop(0)
+    import onnx2tf
+
+    start = time.perf_counter()
+    onnx2tf.convert(input_onnx_file_path=model, output_folder_path=folder, non_verbose=True, verbosity="error")
+    Path(result).write_text(json.dumps({"seconds": time.perf_counter() - start}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,23 @@
+"""``python ours.py MODEL FOLDER RESULT``: one conversion in a fresh process."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+
+def main(model: str, folder: str, result: str, verify: str = "") -> None:
+    import tensorflow  # noqa: F401 - its import is part of the command's time, not of the function's
+
+    import trueport
+
+    start = time.perf_counter()
+    report = trueport.convert_file(model, folder, verify=bool(verify), overwrite=True)
+    seconds = time.perf_counter() - start
+    Path(result).write_text(json.dumps({"seconds": seconds, "stages": dict(report.seconds)}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
