@@ -15,7 +15,7 @@ from trueport.ir.ports import pack, unpack
 from trueport.mapping.bind import input_name
 from trueport.pipeline import convert
 
-__all__ = ["compiled"]
+__all__ = ["compiled", "fix_parameters"]
 
 
 def compiled(name: str) -> tuple[list[Any], list[Any]]:
@@ -24,7 +24,7 @@ def compiled(name: str) -> tuple[list[Any], list[Any]]:
     model = onnx.ModelProto.FromString(suite.model_of(case).SerializeToString())
     inputs, expected = next(iter(suite.data_of(case, model)))
     feeds = dict(zip((value.name for value in model.graph.input), inputs, strict=True))
-    _fix_parameters(model, feeds)
+    fix_parameters(model, feeds)
     built = convert(model, verify=False).built
     parts = {part: array for port in built.inputs for part, array in pack(port, feeds[port.name]).items()}
     tensors = {part: tf.constant(a, tf.string if a.dtype == object else None) for part, a in parts.items()}
@@ -33,7 +33,7 @@ def compiled(name: str) -> tuple[list[Any], list[Any]]:
     return expected, [unpack(port, arrays) for port in built.outputs]
 
 
-def _fix_parameters(model: onnx.ModelProto, feeds: dict[str, Any]) -> None:
+def fix_parameters(model: onnx.ModelProto, feeds: dict[str, Any]) -> None:
     """Shapes, axes and the like, which models hold as constants, for XLA compiles for one shape of everything."""
     declared = {value.name: value for value in model.graph.input}
     for name, value in feeds.items():

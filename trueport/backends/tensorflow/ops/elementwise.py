@@ -71,7 +71,9 @@ def _floored_mod(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _truncated_mod(a: Tensor, b: Tensor) -> Tensor:
-    return tf.truncatemod(a, b)
+    """Of the magnitudes, with the sign of the dividend: TruncateMod is the same, but has no gradient."""
+    remainder = tf.math.floormod(tf.abs(a), tf.abs(b))
+    return tf.where(tf.equal(remainder, 0), a * 0, tf.where(a < 0, -remainder, remainder))
 
 
 @maps("Neg", audited=13, error=ulps(0))

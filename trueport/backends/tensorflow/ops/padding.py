@@ -36,6 +36,10 @@ def pad(
     if constant_value is None:
         return moving(lambda x: tf.pad(x, added), data)
     fill = tf.reshape(constant_value, [])
+    if data.dtype.is_floating and t.static(constant_value) is None:
+        # The same as below, and with a gradient for the value.
+        inside = tf.pad(tf.ones_like(data, tf.bool), added)
+        return moving(lambda x, value: tf.where(inside, tf.pad(x, added), value), data, fill)
     return moving(lambda x, value: tf.pad(x, added, constant_values=value), data, fill)
 
 

@@ -53,8 +53,10 @@ def adam(
         g = norm_coefficient * x + g
         v = alpha * v + (1 - alpha) * g
         h = beta * h + (1 - beta) * (g * g)
-        corrected = rate * tf.sqrt(1 - tf.pow(tf.cast(beta, x.dtype), count))
-        corrected = corrected / (1 - tf.pow(tf.cast(alpha, x.dtype), count))
+        # One step at least, so that what is not chosen at none is finite, and so its gradient.
+        passed = tf.maximum(count, 1)
+        corrected = rate * tf.sqrt(1 - tf.pow(tf.cast(beta, x.dtype), passed))
+        corrected = corrected / (1 - tf.pow(tf.cast(alpha, x.dtype), passed))
         x = x - tf.where(T > 0, corrected, rate) * (v / (tf.sqrt(h) + epsilon))
         return (1 - norm_coefficient_post) * x, v, h
 

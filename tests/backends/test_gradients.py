@@ -1,0 +1,123 @@
+"""Gradients lead through every operator that has one, and agree with finite differences."""
+
+from __future__ import annotations
+
+import pytest
+from onnx import TensorProto
+
+from tests.backends.gradients import slopes
+from tests.conformance import suite
+from tests.conformance.known import RANDOM
+
+STEPS = "a step function of this input"
+FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16, TensorProto.DOUBLE)
+
+NO_GRADIENT = {
+    ("Ceil", "x"): STEPS,
+    ("Dropout", "r"): "the ratio says how many elements are dropped: a step function, and outside of training nothing",
+    ("Floor", "x"): STEPS,
+    ("Hardmax", "x"): STEPS,
+    ("MelWeightMatrix", "lower_edge_hertz"): "edges fall into bins: a step function",
+    ("MelWeightMatrix", "upper_edge_hertz"): "edges fall into bins: a step function",
+    ("OneHot", "depth"): "a size",
+    ("OneHot", "indices"): "positions",
+    ("Range", "limit"): "a step function: it says how many elements there are",
+    ("Round", "x"): STEPS,
+    ("Sign", "x"): STEPS,
+    ("Upsample", "scales"): "a size",
+    ("ai.onnx.ml::Binarizer", "X"): STEPS,
+    ("ai.onnx.ml::TreeEnsemble", "X"): "trees compare it with thresholds: a step function",
+}
+"""Operators and inputs without a gradient, or with one that is zero everywhere."""
+
+NO_GRADIENT_IN = {
+    "test_gridsample_nearest": ("Grid", "the nearest element: a step function of the position"),
+    "test_gridsample_volumetric_nearest": ("Grid", "the nearest element: a step function of the position"),
+}
+"""The same for some modes of an operator, by the beginnings of the cases' names."""
+
+NOT_COMPARABLE = {
+    "test_acosh_example": "a value at the border of the domain",
+    "test_attention_24_qk_matmul_output_mode3_softmax_precision": "asks for float16 inside: differences are its rounding",
+    "test_attention_4d_softcap_neginf_mask": "infinite masks: differences are NaN",
+    "test_attention_4d_with_past_and_present_qk_matmul_bias_": "outputs with infinities: differences are NaN",
+    "test_cast_": "values with NaN and infinities",
+    "test_castlike_": "values with NaN and infinities",
+    "test_convtranspose_dilations": "TensorFlow's CPU kernels have the gradient of dilations for float32 only",
+    "test_dequantizelinear_": "quantized types",
+    "test_logsoftmax_large_number": "values of 10⁴: differences drown in rounding",
+    "test_mod_float_edge_cases": "values with NaN and infinities",
+    "test_softmax_large_number": "values of 10⁴: differences drown in rounding",
+    "test_training_dropout_zero_ratio": "the ratio moved below zero",
+}
+"""Cases whose values no finite difference can be taken at, by the beginnings of their names."""
+
+
+def _has_floats(values: object) -> bool:
+    return any(value.type.tensor_type.elem_type in FLOATS for value in values)
+
+
+def _differentiable() -> dict[str, str]:
+    """The cases with float inputs and outputs, each with its operator; bodies and networks are left out."""
+    found = {}
+    for name, case in suite.cases().items():
+        if case.model is None or name in RANDOM or "expanded" in name or name.startswith(tuple(NOT_COMPARABLE)):
+            continue
+        graph = case.model.graph
+        if len(graph.node) == 1 and _has_floats(graph.input) and _has_floats(graph.output):
+            (found[name],) = suite.operators(case.model)
+    return found
+
+
+CASES = _differentiable()
+
+
+def _first_of_each() -> list[str]:
+    first: dict[str, str] = {}
+    for name, operator in sorted(CASES.items(), key=lambda item: (len(item[0]), item[0])):
+        if all(_size(value) for value in suite.cases()[name].model.graph.input):
+            first.setdefault(operator, name)
+    return sorted(first.values())
+
+
+def _size(value: object) -> int:
+    """Zero for an empty tensor."""
+    return min((dim.dim_value for dim in value.type.tensor_type.shape.dim if dim.HasField("dim_value")), default=1)
+
+
+FIRST = _first_of_each()
+
+
+def flat(name: str, operator: str) -> set[str]:
+    """The inputs of a case that have no gradient."""
+    found = {input_name for op, input_name in NO_GRADIENT if op == operator}
+    return found | {input_name for start, (input_name, _) in NO_GRADIENT_IN.items() if name.startswith(start)}
+
+
+def agrees(name: str) -> None:
+    without = flat(name, CASES[name])
+    for slope in slopes(name):
+        if slope.input in without:
+            assert not slope.gradient, f"{slope.input} has a gradient: it must leave the list"
+        else:
+            assert slope.agrees, slope
+
+
+def test_many_operators_are_differentiable() -> None:
+    assert len({CASES[name] for name in FIRST}) > 120
+
+
+@pytest.mark.parametrize("name", FIRST)
+def test_gradient_agrees_with_differences(name: str) -> None:
+    agrees(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(set(CASES) - set(FIRST)))
+def test_gradient_agrees_in_every_case(name: str) -> None:
+    agrees(name)
+
+
+def test_what_is_listed_exists() -> None:
+    seen = set(CASES.values())
+    assert {operator for operator, _ in NO_GRADIENT} <= seen
