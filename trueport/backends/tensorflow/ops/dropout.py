@@ -6,6 +6,7 @@ import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.draws import uniform
 from trueport.fidelity import LOSSY, Limit, ulps
 from trueport.mapping.declare import maps
 
@@ -42,7 +43,7 @@ def dropout(
     if training_mode is None or (training is not None and not training):
         return tf.identity(data), everything
     share = tf.constant(0.5) if ratio is None else tf.cast(ratio, tf.float32)
-    drawn = tf.random.uniform(tf.shape(data), seed=seed)
+    drawn = uniform(tf.shape(data), tf.float32, 0.0, 1.0, seed)
     mask = drawn >= share if training is not None else (drawn >= share) | ~training_mode
     wide = tf.float64 if data.dtype == tf.float64 else tf.float32
     scale = tf.cast(1 / (1 - share), wide)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.draws import categorical, normal, uniform
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.mapping.declare import maps
 
@@ -22,44 +22,42 @@ __all__: list[str] = []
 def random_normal(
     t: Translation, *, dtype: int, mean: float, scale: float, seed: float | None, shape: list[int]
 ) -> Tensor:
-    return _normal(shape, _dtype(dtype), mean, scale, seed)
+    return normal(shape, _dtype(dtype), mean, scale, seed)
 
 
 @maps("RandomNormalLike", audited=22, random=True)
 def random_normal_like(
     t: Translation, input: Tensor, *, dtype: int | None, mean: float, scale: float, seed: float | None
 ) -> Tensor:
-    return _like(input, _normal(tf.shape(input), _dtype(dtype, input), mean, scale, seed))
+    return _like(input, normal(tf.shape(input), _dtype(dtype, input), mean, scale, seed))
 
 
 @maps("RandomUniform", audited=22, random=True)
 def random_uniform(
     t: Translation, *, dtype: int, high: float, low: float, seed: float | None, shape: list[int]
 ) -> Tensor:
-    return _uniform(shape, _dtype(dtype), low, high, seed)
+    return uniform(shape, _dtype(dtype), low, high, seed)
 
 
 @maps("RandomUniformLike", audited=22, random=True)
 def random_uniform_like(
     t: Translation, input: Tensor, *, dtype: int | None, high: float, low: float, seed: float | None
 ) -> Tensor:
-    return _like(input, _uniform(tf.shape(input), _dtype(dtype, input), low, high, seed))
+    return _like(input, uniform(tf.shape(input), _dtype(dtype, input), low, high, seed))
 
 
 @maps("Bernoulli", audited=22, random=True)
 def bernoulli(t: Translation, input: Tensor, *, dtype: int | None, seed: float | None) -> Tensor:
     # In half precision the drawn values would be too coarse for small probabilities.
     probability = input if input.dtype == tf.float64 else tf.cast(input, tf.float32)
-    drawn = _uniform(tf.shape(input), probability.dtype, 0.0, 1.0, seed)
+    drawn = uniform(tf.shape(input), probability.dtype, 0.0, 1.0, seed)
     return _like(input, tf.cast(drawn < probability, _dtype(dtype, input)))
 
 
 @maps("Multinomial", audited=22, random=True)
 def multinomial(t: Translation, input: Tensor, *, dtype: int, sample_size: int, seed: float | None) -> Tensor:
     logits = input if input.dtype == tf.float64 else tf.cast(input, tf.float32)
-    if seed is None:
-        return tf.random.categorical(logits, sample_size, _dtype(dtype))
-    return tf.random.stateless_categorical(logits, sample_size, _key(seed), _dtype(dtype))
+    return categorical(logits, sample_size, _dtype(dtype), seed)
 
 
 def _dtype(number: int | None, like: Tensor | None = None) -> Any:
@@ -68,19 +66,3 @@ def _dtype(number: int | None, like: Tensor | None = None) -> Any:
 
 def _like(input: Tensor, made: Tensor) -> Tensor:
     return tf.ensure_shape(made, input.shape)
-
-
-def _key(seed: float) -> list[int]:
-    return [int(np.float32(seed).view(np.int32)), 0]
-
-
-def _normal(shape: Any, dtype: Any, mean: float, scale: float, seed: float | None) -> Tensor:
-    if seed is None:
-        return tf.random.normal(shape, mean, scale, dtype)
-    return tf.random.stateless_normal(shape, _key(seed), mean, scale, dtype)
-
-
-def _uniform(shape: Any, dtype: Any, low: float, high: float, seed: float | None) -> Tensor:
-    if seed is None:
-        return tf.random.uniform(shape, low, high, dtype)
-    return tf.random.stateless_uniform(shape, _key(seed), low, high, dtype)
