@@ -38,7 +38,7 @@ NO_GRADIENT_IN = {
 
 NOT_COMPARABLE = {
     "test_acosh_example": "a value at the border of the domain",
-    "test_attention_24_qk_matmul_output_mode3_softmax_precision": "asks for float16 inside: differences are its rounding",
+    "test_attention_24_qk_matmul_output_mode3_softmax_precision": "float16 inside: differences are its rounding",
     "test_attention_4d_softcap_neginf_mask": "infinite masks: differences are NaN",
     "test_attention_4d_with_past_and_present_qk_matmul_bias_": "outputs with infinities: differences are NaN",
     "test_cast_": "values with NaN and infinities",
