@@ -1,0 +1,155 @@
+"""The pipeline as a whole: what a report says, what a conversion keeps, what is refused together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import pytest
+from onnx import TensorProto
+
+import trueport
+from tests.models import model_of, relu_chain, weighted
+from trueport.fidelity import Fidelity, Verdict
+
+X = oh.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
+Y = oh.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
+
+
+def test_check_and_convert_refuse_the_same_nodes() -> None:
+    nodes = [
+        oh.make_node("Odd", ["x"], ["a"], "first", domain="com.acme"),
+        oh.make_node("Relu", ["a"], ["b"], "fine"),
+        oh.make_node("Even", ["b"], ["y"], "second", domain="com.acme"),
+    ]
+    model = model_of(nodes, [X], [Y], opsets=[oh.make_opsetid("com.acme", 1)])
+    foreseen = [f for f in trueport.check(model).findings if f.fidelity == Fidelity.UNSUPPORTED]
+    with pytest.raises(trueport.Unsupported) as caught:
+        trueport.convert(model)
+    assert caught.value.findings == tuple(foreseen)
+    assert [finding.where for finding in foreseen] == [
+        "node 'first' (com.acme::Odd)",
+        "node 'second' (com.acme::Even)",
+    ]
+
+
+def test_report_as_json() -> None:
+    report = trueport.convert(relu_chain()).report
+    data = json.loads(report.to_json())
+    assert data["schema"] == "trueport-report/1"
+    assert data["comparison"]["kind"] == "plain"
+    assert data["comparison"]["verdict"] == "faithful"
+    assert data["nodes"] == {"exact": 2}
+    assert "plain comparison" in str(report)
+
+
+def test_a_wrong_translation_departs() -> None:
+    """A comparison that can't fail would be worth nothing."""
+    import types
+
+    import tensorflow as tf
+
+    from trueport import maps
+
+    @maps("Relu")
+    def wrong(t, X):
+        return tf.nn.relu(X) + 1e-3
+
+    module = types.ModuleType(__name__)
+    module.wrong = wrong
+    report = trueport.convert(relu_chain(), ops=[module]).report
+    assert report.verdict == Verdict.DEPARTS
+    assert report.users_operators == {"Relu": __name__}
+
+
+def test_an_overridable_default_is_a_loss() -> None:
+    model = weighted()
+    model.graph.input.append(oh.make_tensor_value_info("w", TensorProto.FLOAT, [3, 600]))
+    report = trueport.convert(model).report
+    assert [loss.where for loss in report.losses] == ["input 'w'"]
+    assert [port.name for port in report.inputs] == ["x"]
+    model.ir_version = 3
+    assert not trueport.convert(model).report.losses
+
+
+def test_the_source_is_left_alone(tmp_path: Path) -> None:
+    model = relu_chain()
+    before = model.SerializeToString()
+    trueport.convert(model)
+    assert model.SerializeToString() == before
+
+
+def test_unsorted_nodes_are_sorted() -> None:
+    model = relu_chain(3)
+    nodes = list(model.graph.node)
+    del model.graph.node[:]
+    model.graph.node.extend(reversed(nodes))
+    x = np.array([[-1.0, 0.0, 2.0]], np.float32)
+    np.testing.assert_array_equal(trueport.convert(model, verify=False).model(x)["y"], [[0, 0, 2]])
+
+
+def test_model_local_functions() -> None:
+    body = oh.make_function(
+        "local",
+        "Twice",
+        ["a"],
+        ["b"],
+        [oh.make_node("Add", ["a", "a"], ["b"])],
+        [oh.make_opsetid("", 22)],
+    )
+    nodes = [
+        oh.make_node("Twice", ["x"], ["h"], "one", domain="local"),
+        oh.make_node("Twice", ["h"], ["y"], "two", domain="local"),
+    ]
+    model = model_of(nodes, [X], [Y], opsets=[oh.make_opsetid("local", 1)], functions=[body])
+    report = trueport.convert(model)
+    assert report.report.verdict == Verdict.FAITHFUL
+    np.testing.assert_array_equal(report.model(np.ones((1, 3), np.float32))["y"], 4 * np.ones((1, 3)))
+
+
+def test_the_users_data_is_compared_on() -> None:
+    data = [{"x": np.full((rows, 3), -1.0, np.float32)} for rows in (1, 2, 4)]
+    report = trueport.convert(relu_chain(), data=data).report
+    assert report.comparison is not None
+    assert report.comparison.samples == 3
+
+
+def test_unknown_target() -> None:
+    with pytest.raises(trueport.UsageError, match="there is no target 'caffe'"):
+        trueport.convert(relu_chain(), to="caffe")
+
+
+def test_backend_interface(tmp_path: Path) -> None:
+    from trueport.backend import prepare, run_model, run_node, supports_device
+
+    x = np.array([[-1.0, 0.0, 2.0]], np.float32)
+    model = relu_chain()
+    prepared = prepare(model)
+    for given in (x, [x], {"x": x}):
+        np.testing.assert_array_equal(prepared.run(given).y, [[0, 0, 2]])
+    np.testing.assert_array_equal(run_model(model, [x])[0], [[0, 0, 2]])
+    np.testing.assert_array_equal(run_node(oh.make_node("Neg", ["x"], ["y"]), [x])[0], -x)
+    assert supports_device("CPU")
+    assert not supports_device("CUDA")
+    prepared.export_graph(tmp_path / "saved")
+    assert (tmp_path / "saved" / "saved_model.pb").exists()
+    with pytest.raises(trueport.UsageError):
+        prepare(model, "CUDA")
+
+
+def test_a_newer_onnx_version_of_an_operator_is_not_trusted() -> None:
+    from trueport.backends.tensorflow.registry import registry
+    from trueport.mapping.registry import Registry
+
+    stale = [mapping.__class__(**{**vars(mapping), "audited": 1}) for mapping in registry() if mapping.op == "Relu"]
+    finding = Registry.of("tensorflow", stale).assess(__import__("onnx_ir").node("Relu", []))
+    assert finding.fidelity == Fidelity.UNSUPPORTED
+    assert "changed in opset" in str(finding)
+
+
+def test_onnx_checker_agrees_with_the_test_models() -> None:
+    for model in (relu_chain(), weighted()):
+        onnx.checker.check_model(model, full_check=True)
