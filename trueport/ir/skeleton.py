@@ -15,6 +15,7 @@ _SMALL_BYTES = 1024
 
 def skeleton(model: ir.Model) -> onnx.ModelProto:
     """The model as a protobuf in which large initializers are inputs of the same type and shape."""
+    _read_small(model)
     graph = model.graph
     declared = len(graph.inputs)
     large = [
@@ -36,3 +37,12 @@ def skeleton(model: ir.Model) -> onnx.ModelProto:
         for value, tensor in large:
             value.const_value = tensor
             graph.register_initializer(value)
+
+
+def _read_small(model: ir.Model) -> None:
+    """Small tensors in files of their own come into memory, with those of subgraphs: ONNX's tools look at them."""
+    for graph in model.graphs():
+        for value in graph.initializers.values():
+            tensor = value.const_value
+            if isinstance(tensor, ir.ExternalTensor) and (tensor.nbytes <= _SMALL_BYTES or graph is not model.graph):
+                value.const_value = ir.Tensor(tensor.numpy().copy(), tensor.dtype, name=tensor.name)

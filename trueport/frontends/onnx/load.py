@@ -25,7 +25,7 @@ from trueport.ir.maps import from_proto
 from trueport.ir.schemas import CANONICAL_OPSETS, EXPERIMENTAL_OPERATORS, canonical_schema, schema_at
 from trueport.ir.skeleton import skeleton
 
-__all__ = ["OnnxSource", "load_onnx"]
+__all__ = ["OnnxSource", "load_onnx", "unpacked"]
 
 _REDEFINED = "trueport.redefined"
 
@@ -38,14 +38,19 @@ def load_onnx(source: OnnxSource) -> ir.Model:
         return source.clone()
     if isinstance(source, onnx.ModelProto):
         return _from_proto(source, base_dir=None, where="the model")
-    path = Path(source)
+    return _from_file(unpacked(Path(source)))
+
+
+def unpacked(path: Path) -> Path:
+    """The .onnx file: the path itself, or, from a zip, the one inside, laid out in a temporary folder.
+
+    The folder lives as long as the process: weights stay memory-mapped from it.
+    """
     if not path.exists():
         raise InvalidModel("there is no such file", where=str(path))
     if path.is_dir():
         raise InvalidModel("is a folder, not an ONNX file", where=str(path), remedy="name the .onnx file inside it")
-    if zipfile.is_zipfile(path):
-        return _from_zip(path)
-    return _from_file(path)
+    return _from_zip(path) if zipfile.is_zipfile(path) else path
 
 
 def _from_file(path: Path) -> ir.Model:
@@ -62,17 +67,16 @@ def _from_file(path: Path) -> ir.Model:
     return _from_proto(proto, base_dir=path.resolve().parent, where=str(path))
 
 
-def _from_zip(path: Path) -> ir.Model:
-    """A zip that holds one .onnx file and, beside it, its external data."""
+def _from_zip(path: Path) -> Path:
+    """A zip holds one .onnx file and, beside it, its external data."""
     try:
         with zipfile.ZipFile(path) as archive:
             broken = archive.testzip()
             models = [name for name in archive.namelist() if name.endswith(".onnx")]
             if broken is None and len(models) == 1:
-                # The folder lives as long as the process: weights stay memory-mapped from it.
                 folder = tempfile.mkdtemp(prefix="trueport-")
                 archive.extractall(folder)
-                return _from_file(Path(folder, models[0]))
+                return Path(folder, models[0])
     except zipfile.BadZipFile as error:
         raise InvalidModel(f"is a broken zip ({error})", where=str(path), remedy="fetch it again") from error
     if broken is not None:
@@ -94,9 +98,9 @@ def _from_proto(proto: onnx.ModelProto, base_dir: Path | None, where: str) -> ir
     rehome_runtime_operators(model)
     _open_negative_dims(model)
     _sort(model, where)
-    _check(model, where)
     if base_dir is not None:
         ir.external_data.set_base_dir(model.graph, base_dir)
+    _check(model, where)
     return model
 
 

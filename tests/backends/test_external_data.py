@@ -1,0 +1,117 @@
+"""Weights in files of their own: several tensors, offsets, several files, read from where the model stands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import onnx_ir as ir
+import pytest
+import tensorflow as tf
+from onnx import TensorProto, numpy_helper
+
+import trueport
+from tests.models import model_of
+from trueport.fidelity import Verdict
+
+SIZES = ((3, 40), (40, 30), (30, 2))
+
+
+def network() -> onnx.ModelProto:
+    rng = np.random.default_rng(5)
+    weights = [numpy_helper.from_array(rng.normal(size=s).astype(np.float32), f"w{i}") for i, s in enumerate(SIZES)]
+    names = ["x", "h0", "h1", "y"]
+    nodes = [oh.make_node("MatMul", [names[i], f"w{i}"], [names[i + 1]], f"layer{i}") for i in range(3)]
+    return model_of(
+        nodes,
+        [oh.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])],
+        [oh.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 2])],
+        initializers=weights,
+    )
+
+
+def write(folder: Path, *, one_file: bool) -> Path:
+    path = folder / "model.onnx"
+    onnx.save_model(
+        network(),
+        path,
+        save_as_external_data=True,
+        all_tensors_to_one_file=one_file,
+        location="weights.bin" if one_file else None,
+        size_threshold=0,
+    )
+    return path
+
+
+def held_outside(path: Path) -> list[dict[str, str]]:
+    proto = onnx.load(path, load_external_data=False)
+    return [{entry.key: entry.value for entry in tensor.external_data} for tensor in proto.graph.initializer]
+
+
+@pytest.mark.parametrize("one_file", [True, False])
+def test_converts_from_a_path(one_file: bool, tmp_path: Path) -> None:
+    path = write(tmp_path, one_file=one_file)
+    outside = held_outside(path)
+    assert all(outside)
+    assert len({entry["location"] for entry in outside}) == (1 if one_file else 3)
+    report = trueport.convert_file(path, tmp_path / "saved")
+    assert report.verdict == Verdict.FAITHFUL
+    loaded = tf.saved_model.load(str(tmp_path / "saved"))
+    for tensor in network().graph.initializer:
+        np.testing.assert_array_equal(loaded.weights[tensor.name], numpy_helper.to_array(tensor))
+
+
+def test_the_saved_model_stands_alone(tmp_path: Path) -> None:
+    path = write(tmp_path, one_file=True)
+    x = np.ones((2, 3), np.float32)
+    want = trueport.load(path).run({"x": x})["y"]
+    trueport.convert_file(path, tmp_path / "saved", verify=False)
+    path.unlink()
+    (tmp_path / "weights.bin").unlink()
+    np.testing.assert_allclose(trueport.load(tmp_path / "saved").run({"x": x})["y"], want, rtol=1e-5)
+
+
+def test_the_current_folder_does_not_matter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source, elsewhere = tmp_path / "source", tmp_path / "elsewhere"
+    source.mkdir()
+    elsewhere.mkdir()
+    write(source, one_file=True)
+    monkeypatch.chdir(elsewhere)
+    assert trueport.convert(Path("..", "source", "model.onnx")).report.verdict == Verdict.FAITHFUL
+
+
+def test_a_folder_below_the_model(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    path = tmp_path / "model.onnx"
+    ir.save(ir.from_proto(network()), path, external_data="data/w.bin", size_threshold_bytes=0)
+    assert held_outside(path)[0]["location"] == "data/w.bin"
+    assert trueport.convert(path).report.verdict == Verdict.FAITHFUL
+
+
+def test_alignment_leaves_gaps_between_tensors(tmp_path: Path) -> None:
+    path = write(tmp_path, one_file=True)
+    proto = onnx.load(path, load_external_data=False)
+    content = (tmp_path / "weights.bin").read_bytes()
+    spaced = bytearray(b"\xff" * 64)
+    for tensor in reversed(proto.graph.initializer):
+        entries = {entry.key: entry for entry in tensor.external_data}
+        start, size = int(entries["offset"].value), int(entries["length"].value)
+        entries["offset"].value = str(len(spaced))
+        spaced += content[start : start + size] + b"\xff" * (4096 - size % 4096)
+    (tmp_path / "weights.bin").write_bytes(spaced)
+    path.write_bytes(proto.SerializeToString())
+    loaded = trueport.convert(path).model
+    for tensor in network().graph.initializer:
+        np.testing.assert_array_equal(loaded.weights[tensor.name], numpy_helper.to_array(tensor))
+
+
+def test_the_model_may_be_changed_before(tmp_path: Path) -> None:
+    """Surgery keeps the weights outside."""
+    model = trueport.surgery.open(write(tmp_path, one_file=True))
+    trueport.surgery.cut(model, outputs=["h1"])
+    conversion = trueport.convert(model, verify=False)
+    x = np.ones((2, 3), np.float32)
+    w0, w1, _ = (numpy_helper.to_array(tensor) for tensor in network().graph.initializer)
+    np.testing.assert_allclose(conversion.model(tf.constant(x))["h1"], x @ w0 @ w1, rtol=1e-5)
