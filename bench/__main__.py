@@ -15,7 +15,7 @@ from pathlib import Path
 from bench import conversion, latency, memory, scaling
 from bench.models import BenchModel, matching
 
-PARTS = ("latency", "conversion", "memory", "scaling")
+PARTS = ("conversion", "latency", "memory", "scaling")
 CACHE = Path(__file__).parent / ".cache"
 
 

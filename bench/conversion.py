@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,14 +36,13 @@ class Conversion:
 
 
 def measure(model: BenchModel, cache: Path, *, rounds: int) -> Conversion:
-    """All tools in turn, round by round."""
+    """All tools in turn, round by round; what they made is kept for the latencies."""
     found = Conversion(model.name, {tool.name: [] for tool in TOOLS})
     source = model.file(cache)
-    with tempfile.TemporaryDirectory() as scratch:
-        for _ in range(rounds):
-            for tool in TOOLS:
-                if not found.failure(tool.name):
-                    found.runs[tool.name].append(convert(tool, source, Path(scratch) / "saved_model"))
+    for _ in range(rounds):
+        for tool in TOOLS:
+            if not found.failure(tool.name):
+                found.runs[tool.name].append(convert(tool, source, cache / "saved" / tool.name / model.name))
     return found
 
 

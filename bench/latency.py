@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.child import run
 from bench.models import BenchModel
-from bench.peers import OURS, PEERS, Tool, convert
+from bench.peers import OURS, PEERS, Tool, convert, reason_file
 from bench.table import median, ratio, render
 
 __all__ = ["measure", "report"]
@@ -72,14 +72,10 @@ def measure(model: BenchModel, cache: Path, *, rounds: int, threads: int, fresh:
 
 def _saved(tool: Tool, source: Path, folder: Path, *, fresh: bool) -> str:
     """Have a SavedModel in the folder; why there is none."""
-    reason = folder.parent / f"{folder.name}.failure"
-    if not fresh and (folder.exists() or reason.exists()):
-        return reason.read_text() if reason.exists() else ""
-    reason.unlink(missing_ok=True)
-    failure = convert(tool, source, folder).failure
-    if failure:
-        reason.write_text(failure)
-    return failure
+    reason = reason_file(folder)
+    if fresh or not (folder.exists() or reason.exists()):
+        return convert(tool, source, folder).failure
+    return reason.read_text() if reason.exists() else ""
 
 
 def _keras(model: BenchModel, cache: Path, fresh: bool) -> Path:

@@ -8,15 +8,15 @@ import subprocess
 import sys
 import tempfile
 import venv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.child import Outcome, run
 
-__all__ = ["OURS", "OURS_VERIFIED", "PEERS", "Converted", "Tool", "convert"]
+__all__ = ["OURS", "OURS_VERIFIED", "PEERS", "Converted", "Tool", "convert", "reason_file"]
 
 HERE = Path(__file__).parent
-LIMIT = 240.0
+LIMIT = 180.0
 """seconds for one conversion"""
 
 
@@ -77,10 +77,17 @@ class Converted:
         return self.outcome.failure
 
 
+def reason_file(folder: Path) -> Path:
+    """Where it is kept why a conversion failed."""
+    return folder.parent / f"{folder.name}.failure"
+
+
 def convert(tool: Tool, model: Path, folder: Path) -> Converted:
-    """Convert in a fresh process; an older result is removed before."""
+    """Convert in a fresh process; an older result is removed before, and beside a failed one stands why it failed."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
+    reason = reason_file(folder)
+    reason.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         result = Path(scratch) / "result.json"
         script = HERE / "converters" / tool.script
@@ -88,5 +95,7 @@ def convert(tool: Tool, model: Path, folder: Path) -> Converted:
         outcome = run([*command, *tool.arguments], limit=LIMIT)
         if outcome.failure or not result.exists():
             shutil.rmtree(folder, ignore_errors=True)
+            outcome = replace(outcome, failure=outcome.failure or "no result")
+            reason.write_text(outcome.failure)
             return Converted(outcome)
         return Converted(outcome, json.loads(result.read_text())["seconds"])

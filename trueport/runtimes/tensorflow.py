@@ -102,7 +102,7 @@ class SavedModel(FunctionModel):
         if contract is None:
             super().__init__(found, found, _map_of_signature(found))
         else:
-            super().__init__(found, self._loaded.__call__.concrete_functions[0], contract)
+            super().__init__(found, self._loaded.__call__, contract)
 
 
 def _map_of_signature(signature: Any) -> ArtifactMap:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +47,6 @@ def build_module(model: ir.Model, registry: Registry, source: Mapping[str, Any] 
     graph = model.graph
     inputs = make_ports(graph.inputs)
     outputs = make_ports(graph.outputs)
-    weights = WeightStore(registry)
     inner: dict[str, InnerValue] = {}
 
     def call(*parts: Any) -> dict[str, Any]:
@@ -63,10 +63,12 @@ def build_module(model: ir.Model, registry: Registry, source: Mapping[str, Any] 
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter(spec.name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for spec in signature]
     )
-    traced = tf.function(call, input_signature=signature, autograph=False)
-    function = traced.get_concrete_function()
+    with ThreadPoolExecutor(1) as elsewhere:
+        weights = WeightStore(registry, elsewhere)
+        function = tf.function(call, input_signature=signature, autograph=False).get_concrete_function()
     module = _module_class()(name="trueport")
-    vars(module)["__call__"] = traced
+    # What was traced, and not the tf.function, which would be traced once more when it is saved.
+    vars(module)["__call__"] = function
     module.weights = dict(weights.variables)
     stored = ArtifactMap(inputs, outputs, inner, tuple(weights.stored.values()), source or {})
     return Built(module, function, stored)

@@ -9,7 +9,7 @@ order is stored in that order; the artifact records the permutation.
 from __future__ import annotations
 
 import functools
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,15 @@ def as_numpy(tensor: ir.TensorProtocol) -> np.ndarray:
 
 
 class WeightStore:
-    """Makes each variable once, at its first use, outside of the function that is being traced."""
+    """Makes each variable once, at its first use, outside of the function that is being traced.
 
-    def __init__(self, registry: Registry) -> None:
+    ``elsewhere`` is a thread in which no function is being traced: tf.function traces everything a second time
+    when it sees a variable being made.
+    """
+
+    def __init__(self, registry: Registry, elsewhere: Executor) -> None:
         self._registry = registry
+        self._elsewhere = elsewhere
         self.variables: dict[str, Any] = {}
         self.stored: dict[str, StoredWeight] = {}
         self._orders: dict[str, tuple[int, ...] | None] = {}
@@ -71,17 +76,17 @@ class WeightStore:
     def _store(self, name: str, value: ir.Value, tensor: ir.TensorProtocol, perm: tuple[int, ...] | None) -> None:
         """The first use decides the order in which a weight is kept: there is one variable for each."""
         array = as_numpy(tensor)
+        if perm or isinstance(tensor, ir.ExternalTensor):
+            # A copy: TensorFlow may keep the very memory it is given, and a file's must not change under it.
+            array = np.array(array.transpose(perm) if perm else array, order="C")
         make = functools.partial(
             tf.Variable,
-            np.ascontiguousarray(array.transpose(perm)) if perm else array,
+            array,
             trainable=tensor.dtype in FLOATS | COMPLEX and not self._only_used_as(value, "state"),
             name=_variable_name(name),
             dtype=tf_dtype(tensor.dtype),
         )
-        # In a thread of its own, where no function is being traced: tf.function traces everything a second
-        # time when it sees a variable being made.
-        with ThreadPoolExecutor(1) as elsewhere:
-            self.variables[name] = elsewhere.submit(make).result()
+        self.variables[name] = self._elsewhere.submit(make).result()
         self._orders[name] = perm
         self.stored[name] = StoredWeight(name, name, _from_source(value, perm))
         if isinstance(tensor, ir.ExternalTensor):
