@@ -17,6 +17,7 @@ from onnx import TensorProto
 
 import trueport
 from tests.models import model_of, relu_chain, weighted
+from trueport.fidelity import Verdict
 
 X = oh.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
 Y = oh.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
@@ -165,6 +166,13 @@ def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
     )
+
+
+def test_a_good_zip_converts_and_is_compared(tmp_path: Path) -> None:
+    path = tmp_path / "model.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("model.onnx", weighted().SerializeToString())
+    assert trueport.convert_file(path, tmp_path / "out").verdict == Verdict.FAITHFUL
 
 
 def test_the_command_line_exits_with_2(tmp_path: Path) -> None:

@@ -153,3 +153,23 @@ def test_a_newer_onnx_version_of_an_operator_is_not_trusted() -> None:
 def test_onnx_checker_agrees_with_the_test_models() -> None:
     for model in (relu_chain(), weighted()):
         onnx.checker.check_model(model, full_check=True)
+
+
+def test_another_form_of_output_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(trueport.UsageError, match=r"not as \.tflite"):
+        trueport.convert_file(relu_chain(), tmp_path / "model.tflite")
+
+
+def test_containers_and_parts_are_shown() -> None:
+    scale = oh.make_tensor_value_info("scale", TensorProto.FLOAT8E8M0, ["n"])
+    same = oh.make_tensor_value_info("same", TensorProto.FLOAT8E8M0, ["n"])
+    items = oh.make_tensor_sequence_value_info("items", TensorProto.FLOAT, None)
+    last = oh.make_tensor_value_info("last", TensorProto.FLOAT, None)
+    nodes = [
+        oh.make_node("Identity", ["scale"], ["same"]),
+        oh.make_node("Constant", [], ["at"], value_int=-1),
+        oh.make_node("SequenceAt", ["items", "at"], ["last"]),
+    ]
+    text = str(trueport.convert(model_of(nodes, [scale, items], [same, last], opset=25, ir_version=12)).report)
+    assert "'scale': FLOAT8E8M0 is carried as its bits in UINT8" in text
+    assert "sequence carried as: 'items' → 'items__values', 'items__shapes', 'items__ranks'" in text

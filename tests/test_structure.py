@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,8 +26,8 @@ LEVELS = {
     "passes": 3,
     "backends": 3,
     "runtimes": 3,
-    "check": 4,
-    "verify": 4,
+    "checking": 4,
+    "verifying": 4,
     "report": 5,
     "surgery": 5,
     "pipeline": 6,
@@ -134,13 +134,20 @@ def test_help_answers_at_once() -> None:
     command = [sys.executable, "-m", "trueport", "--help"]
     times = []
     for _ in range(5):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         subprocess.run(command, capture_output=True, check=True)
-        times.append(time.perf_counter() - start)
-    # The best of five: the machine that runs the tests does other things too.
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    # Processor time, which is what passes on an idle machine: the one that runs the tests does other things too.
     assert min(times) < 0.3
 
 
 def test_public_names_exist() -> None:
     for name in trueport.__all__:
         assert getattr(trueport, name) is not None
+
+
+def test_no_folder_hides_a_function() -> None:
+    """A submodule's name becomes an attribute of the package when it is imported."""
+    rooms = {path.stem for path in ROOT.iterdir()}
+    assert not {"convert", "check", "verify", "load", "run"} & rooms

@@ -45,7 +45,6 @@ class Verdict(enum.Enum):
     """What a comparison after the conversion says."""
 
     FAITHFUL = "faithful"
-    WITHIN_TOLERANCE = "within tolerance"
     DEPARTS = "departs"
 
 

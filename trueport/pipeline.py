@@ -17,11 +17,11 @@ from trueport.backends.tensorflow.module import Built, build_module
 from trueport.backends.tensorflow.registry import registry as tensorflow_registry
 from trueport.backends.tensorflow.save import write_saved_model
 from trueport.backends.writing import check_free, written_aside
-from trueport.check.assess import assess_model, refuse_unsupported
+from trueport.checking.assess import assess_model, refuse_unsupported
 from trueport.errors import UsageError
 from trueport.fidelity import Loss
 from trueport.frontends.onnx.describe import describe
-from trueport.frontends.onnx.load import OnnxSource, load_onnx
+from trueport.frontends.onnx.load import OnnxSource, load_onnx, unpacked
 from trueport.mapping.registry import Finding, Registry
 from trueport.mapping.user import load_user_ops
 from trueport.passes.pipeline import canonicalize
@@ -29,13 +29,14 @@ from trueport.report.data import Report
 from trueport.runtimes.base import Model
 from trueport.runtimes.detect import load_model, load_source
 from trueport.runtimes.tensorflow import FunctionModel
-from trueport.verify.budget import allowed_ulps
-from trueport.verify.plain import Comparison, compare_runs
-from trueport.verify.samples import make_samples
+from trueport.verifying.budget import allowed_ulps
+from trueport.verifying.plain import Comparison, compare_runs
+from trueport.verifying.samples import make_samples
 
 __all__ = ["Conversion", "check", "convert", "convert_file"]
 
 TARGETS = ("tensorflow",)
+_OTHER_FORMS = (".onnx", ".tflite", ".keras", ".h5", ".pb", ".pt2")
 Progress = Callable[[str], None]
 Ops = Sequence[str | Path | ModuleType]
 Samples = Sequence[Mapping[str, Any]]
@@ -111,6 +112,12 @@ def convert_file(
 ) -> Report:
     """Convert to a file; what is compared is what was written, read back before it gets its name."""
     target = Path(output)
+    if target.suffix in _OTHER_FORMS:
+        raise UsageError(
+            f"an ONNX model can be written as a SavedModel, not as {target.suffix}",
+            where=str(target),
+            remedy="name a folder, like saved_model/",
+        )
     check_free(target, overwrite=overwrite)
     job = _job(source, "tensorflow", ops, progress)
     _analyse(job)
@@ -133,6 +140,9 @@ def _job(source: OnnxSource, to: str, ops: Ops, progress: Progress) -> Job:
     if to not in TARGETS:
         raise UsageError(f"there is no target {to!r}", remedy=f"targets: {', '.join(TARGETS)}")
     modules = load_user_ops(ops)
+    if not isinstance(source, (onnx.ModelProto, ir.Model)):
+        # Once for both readers: the frontend, and the runtime that the result is compared with.
+        source = unpacked(Path(source))
     return Job(source, tensorflow_registry().extended(*modules), progress)
 
 

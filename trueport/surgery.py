@@ -20,13 +20,16 @@ from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from trueport.errors import UsageError
 from trueport.frontends.onnx.load import load_onnx
+from trueport.passes.shapes import infer_shapes
 
 __all__ = ["cut", "find", "open", "rename", "replace"]
 
 
 def open(source: str | Path | onnx.ModelProto | ir.Model) -> ir.Model:
     """The model as IR, a copy of its own."""
-    return load_onnx(source)
+    model = load_onnx(source)
+    infer_shapes(model)  # what is cut off must know its type
+    return model
 
 
 def find(model: ir.Model, name: str) -> ir.Node:

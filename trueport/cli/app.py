@@ -41,17 +41,29 @@ def convert(
     output: Annotated[Path, typer.Option("--output", "-o", help="where the SavedModel goes")],
     ops: Ops = None,
     verify: Annotated[bool, typer.Option(help="compare the written model with the source")] = True,
+    data: Annotated[
+        list[Path] | None, typer.Option(help="compare on these inputs: an .npz with an array per name")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="replace what stands at the output")] = False,
     report: Annotated[Path | None, typer.Option(help="write the report as JSON to this file")] = None,
     json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False,
 ) -> None:
     """Convert a model, compare what was written with the source, and say what was lost."""
+    from trueport.cli.arrays import read_samples
     from trueport.cli.progress import progress
     from trueport.pipeline import convert_file
 
     with progress(enabled=not (quiet or json)) as step:
-        result = convert_file(source, output, ops=ops or (), verify=verify, overwrite=overwrite, progress=step)
+        result = convert_file(
+            source,
+            output,
+            ops=ops or (),
+            verify=verify,
+            data=read_samples(data) if data else None,
+            overwrite=overwrite,
+            progress=step,
+        )
     if report is not None:
         report.write_text(result.to_json(), encoding="utf-8")
     _show(result, json=json, quiet=quiet)
@@ -130,11 +142,11 @@ def _show(result: Report, *, json: bool, quiet: bool = False) -> None:
 
 
 def _exit_code(result: Report, verified: bool) -> int:
-    from trueport.fidelity import Verdict
+    from trueport.fidelity import LOSSY, Verdict
 
-    if not verified:
-        return FAITHFUL
-    return FAITHFUL if result.verdict == Verdict.FAITHFUL else NOT_FAITHFUL
+    lossy = result.fidelity >= LOSSY
+    departs = verified and result.verdict != Verdict.FAITHFUL
+    return NOT_FAITHFUL if lossy or departs else FAITHFUL
 
 
 def main() -> None:

@@ -34,7 +34,6 @@ class OpMapping:
     handler: Handler
     fidelity: Fidelity
     error: ErrorBound | None
-    since: int
     audited: int | None
     """the newest version of the operator that was compared with this handler; newer ones are not trusted"""
     dtypes: Mapping[str, frozenset[ir.DataType]] = field(default_factory=dict)
@@ -76,7 +75,6 @@ def maps(
     domain: str = "",
     fidelity: Fidelity = EXACT,
     error: ErrorBound | None = None,
-    since: int = 1,
     audited: int | None = None,
     dtypes: Mapping[str, Collection[ir.DataType]] | None = None,
     limits: Iterable[Limit] = (),
@@ -98,7 +96,6 @@ def maps(
             handler=handler,
             fidelity=fidelity,
             error=error if error or fidelity != EXACT else ulps(1),
-            since=since,
             audited=audited,
             dtypes={name: frozenset(types) for name, types in (dtypes or {}).items()},
             limits=tuple(limits),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from trueport.fidelity import BITWISE, Fidelity, Loss, Verdict
-from trueport.ir.ports import Port
+from trueport.ir.ports import CONTAINERS, Port
 from trueport.mapping.registry import Finding
-from trueport.verify.plain import Comparison
+from trueport.verifying.plain import Comparison
 
 __all__ = ["Report"]
 
@@ -81,9 +81,18 @@ class Report:
         lines += [f"  by {module}: {op}" for op, module in self.users_operators.items()]
         lines += [f"  {f.fidelity.name.lower()}: {f}" for f in self.findings if f.reasons]
         lines += [f"  loss: {loss}" for loss in self.losses]
-        lines += [f"  renamed: {p.name!r} → {p.parts[0]!r}" for p in (*self.inputs, *self.outputs) if p.renamed]
+        lines += [f"  {words}" for port in (*self.inputs, *self.outputs) for words in _carried(port)]
         lines.append(f"  {self.comparison}" if self.comparison else "  not compared")
         return "\n".join(lines)
+
+
+def _carried(port: Port) -> Iterator[str]:
+    """How a port differs from what the source calls it and makes it of."""
+    if port.parts != (port.name,):
+        how = "renamed" if port.kind == "tensor" else f"{port.kind.replace('_', ' of ')} carried as"
+        yield f"{how}: {port.name!r} → {', '.join(map(repr, port.parts))}"
+    if port.element in CONTAINERS:
+        yield f"{port.name!r}: {port.dtype} is carried as its bits in {CONTAINERS[port.element].name}"
 
 
 def _finding(finding: Finding) -> dict[str, Any]:

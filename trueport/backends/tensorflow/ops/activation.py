@@ -53,7 +53,7 @@ def selu(t: Translation, X: Tensor, *, alpha: float, gamma: float) -> Tensor:
     return widened(lambda x, a, g: g * tf.where(x < 0, a * tf.nn.elu(x), x), X, like(alpha, X), like(gamma, X))
 
 
-@maps("Sigmoid", audited=13, error=ulps(4))
+@maps("Sigmoid", audited=13, error=ulps(6))
 def sigmoid(t: Translation, X: Tensor) -> Tensor:
     return tf.sigmoid(X)
 
