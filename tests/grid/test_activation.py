@@ -139,11 +139,10 @@ def test_along_an_axis_of_unknown_rank(op, axis):
 
 
 def test_softmax_of_large_and_infinite():
-    rows = np.array([[1e4, 1e4 + 1, 0], [-np.inf, 0, 1], [-1e38, 1e38, 0], [np.nan, 1, 2]], np.float32)
-    check("LogSoftmax", [rows], terms=3)
-    # TensorFlow's oneDNN kernel keeps the NaN in its place, but not in the rest of the row.
-    check("Softmax", [rows[:3]], terms=3)
-    assert np.isnan(prepare(make_model("Softmax", [[rows]])).run([rows])[0][3]).any()
+    odd = [[np.nan, 1, 2], [-np.inf] * 3, [np.inf, 1, 2]]
+    rows = np.array([[1e4, 1e4 + 1, 0], [-np.inf, 0, 1], [-1e38, 1e38, 0], *odd], np.float32)
+    check("LogSoftmax", [rows[:5]], terms=3)
+    check("Softmax", [rows], terms=3)
 
 
 def test_hardmax_takes_the_first():
