@@ -13,8 +13,7 @@ __all__ = ["write_saved_model"]
 
 def write_saved_model(built: Built, folder: Path) -> None:
     """Write graph, variables and the map into a new folder; the caller renames it when all is well."""
-    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-    tf.saved_model.save(built.module, str(folder), signatures=built.function, options=options)
+    tf.saved_model.save(built.module, str(folder), signatures=built.function)
     target = folder / ARTIFACT_MAP
     target.parent.mkdir(exist_ok=True)
     target.write_text(built.map.to_json(), encoding="utf-8")
