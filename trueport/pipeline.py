@@ -23,7 +23,7 @@ from trueport.fidelity import Loss
 from trueport.frontends.onnx.describe import describe
 from trueport.frontends.onnx.load import OnnxSource, load_onnx, unpacked
 from trueport.mapping.registry import Finding, Registry
-from trueport.mapping.user import load_user_ops
+from trueport.mapping.user import with_user_ops
 from trueport.passes.pipeline import canonicalize
 from trueport.report.data import Report
 from trueport.runtimes.base import Model
@@ -139,11 +139,10 @@ def check(source: OnnxSource, to: str = "tensorflow", *, ops: Ops = ()) -> Repor
 def _job(source: OnnxSource, to: str, ops: Ops, progress: Progress) -> Job:
     if to not in TARGETS:
         raise UsageError(f"there is no target {to!r}", remedy=f"targets: {', '.join(TARGETS)}")
-    modules = load_user_ops(ops)
     if not isinstance(source, (onnx.ModelProto, ir.Model)):
         # Once for both readers: the frontend, and the runtime that the result is compared with.
         source = unpacked(Path(source))
-    return Job(source, tensorflow_registry().extended(*modules), progress)
+    return Job(source, with_user_ops(tensorflow_registry(), ops), progress)
 
 
 def _capture(job: Job) -> None:

@@ -72,13 +72,19 @@ def cut(model: ir.Model, *, inputs: Sequence[str] = (), outputs: Sequence[str] =
 
 
 def rename(model: ir.Model, names: dict[str, str]) -> ir.Model:
-    """Rename values (inputs and outputs among them), old name to new."""
+    """Rename values (inputs and outputs among them), old name to new; two may exchange their names."""
     values = _values(model)
+    taken = set(values) - set(names)
     for old, new in names.items():
         if old not in values:
             raise UsageError(f"there is no value {old!r}")
-        if new in values:
+        if new in taken:
             raise UsageError(f"there is a value {new!r} already")
+        taken.add(new)
+    # All aside first, for a name may be another's new one.
+    for old in names:
+        values[old].name = f"{old}__renamed"
+    for old, new in names.items():
         values[old].name = new
     return model
 

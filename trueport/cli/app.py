@@ -127,12 +127,12 @@ def ops(
 ) -> None:
     """Print the support table, from the same declarations that convert."""
     from trueport.backends.tensorflow.registry import registry
-    from trueport.mapping.user import load_user_ops
+    from trueport.mapping.user import with_user_ops
     from trueport.report.support import describe_operator, support_table
 
     if to != "tensorflow":
         raise TrueportError(f"there is no target {to!r}", remedy="targets: tensorflow")
-    declared = registry().extended(*load_user_ops(ops or ()))
+    declared = with_user_ops(registry(), ops or ())
     typer.echo(describe_operator(declared, operator) if operator else support_table(declared))
 
 

@@ -4,39 +4,54 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
 from trueport.errors import UsageError
+from trueport.mapping.registry import Registry
 
-__all__ = ["ENTRY_POINTS", "load_user_ops"]
+__all__ = ["ENTRY_POINTS", "with_user_ops"]
 
 ENTRY_POINTS = "trueport.ops"
 """Packages that list a module under this group have its declarations loaded in every conversion."""
 
 
-def load_user_ops(ops: Sequence[str | Path | ModuleType]) -> list[ModuleType]:
-    """The modules of all entry points, then those given: a file, a module's name, or the module itself."""
-    installed = [entry.load() for entry in entry_points(group=ENTRY_POINTS)]
-    return [*installed, *(op if isinstance(op, ModuleType) else _load(str(op)) for op in ops)]
+def with_user_ops(registry: Registry, ops: Sequence[str | Path | ModuleType]) -> Registry:
+    """The registry with the users' declarations before its own: those of all entry points, and before them
+    those given: a file, a module's name, or the module itself."""
+    installed = [_run(entry.load, f"entry point {entry.name!r}") for entry in entry_points(group=ENTRY_POINTS)]
+    given = [op if isinstance(op, ModuleType) else _load(str(op)) for op in ops]
+    try:
+        return registry.extended(*installed).extended(*given)
+    except TypeError as error:
+        raise UsageError(str(error), where="--ops", remedy="declare an operator in one module only") from error
 
 
 def _load(name: str) -> ModuleType:
     path = Path(name)
-    if path.suffix != ".py":
-        try:
-            return importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            raise UsageError(
-                f"there is no module {error.name!r}", where=f"--ops {name}", remedy="name a .py file or a module"
-            ) from error
-    if not path.is_file():
+    if path.suffix == ".py" and not path.is_file():
         raise UsageError("there is no such file", where=f"--ops {name}")
+    return _run(lambda: _from_file(path) if path.suffix == ".py" else importlib.import_module(name), f"--ops {name}")
+
+
+def _from_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def _run(load: Callable[[], ModuleType], where: str) -> ModuleType:
+    """A user's module, loaded; whatever its code raises is an error in the way it was called."""
+    try:
+        return load()
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"there is no module {error.name!r}", where=where, remedy="name a .py file or a module"
+        ) from error
+    except Exception as error:
+        raise UsageError(f"can't be loaded: {type(error).__name__}: {error}", where=where) from error
