@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
@@ -89,7 +89,7 @@ class Limit:
     effect: Fidelity
     because: str
     remedy: str = ""
-    example: Callable[[], Any] | None = None
+    example: Callable[[], Any] = field(kw_only=True)
     """builds a model that shows the limit; the tests check that it still does"""
 
 

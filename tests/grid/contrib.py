@@ -68,7 +68,8 @@ def check_contrib(
     _rename_outputs(model.graph, names)
     kept = {name: value for name, value in attributes.items() if value is not None}
     model.graph.node[0].attribute.extend(oh.make_attribute(name, value) for name, value in kept.items())
-    mapping = registry().find(op, domain)
+    # The runtime defines some of its own in ONNX's domain, too.
+    mapping = registry().find(op, domain) or registry().find(op, _MS)
     assert mapping is not None
     feeds_of = [
         {f"x{i}": a for i, a in enumerate(arrays) if a is not None and i not in constants} for arrays in input_sets

@@ -7,10 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.grid.contrib import check_contrib, floats, integers, scalar, with_outputs_like
-from tests.grid.harness import make_model
-from trueport.backend import prepare
-from trueport.errors import Unsupported
+from tests.grid.contrib import check_contrib, floats, integers, scalar
 from trueport.fidelity import ErrorBound
 
 EIGHT_BITS = [np.uint8, np.int8]
@@ -229,6 +226,13 @@ def test_skip_layer_normalization(biased: bool) -> None:
     check_contrib("SkipSimplifiedLayerNormalization", [x, skip, gamma, bias], epsilon=1e-5, terms=8)
 
 
+@pytest.mark.parametrize("axis", [-1, 1, 0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
+def test_simplified_layer_normalization(axis: int, dtype: Any) -> None:
+    sets = [[floats(n, 3, 8).astype(dtype), floats(*(n, 3, 8)[axis:], seed=1).astype(dtype)] for n in (2, 5)]
+    check_contrib("SimplifiedLayerNormalization", *sets, domain="", axis=axis, epsilon=1e-5, terms=24)
+
+
 def test_skip_sum_is_an_output() -> None:
     inputs = [floats(2, 3, 8), floats(2, 3, 8, seed=1), floats(8, seed=2), floats(8, seed=3), floats(8, seed=4)]
     check_contrib("SkipLayerNormalization", inputs, outputs=["y", "", "", "s"], epsilon=1e-5, terms=8)
@@ -288,30 +292,14 @@ def test_kin_of_onnx_operators() -> None:
     check_contrib("Range", [scalar(1, np.int64), scalar(9, np.int64), None])
 
 
-@pytest.mark.parametrize("mode", ["bilinear", "nearest"])
-def test_grid_sample(mode: str) -> None:
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+def test_grid_sample(mode: str, padding: str) -> None:
     grid = np.random.default_rng(1).uniform(-1.2, 1.2, (2, 3, 4, 2)).astype(np.float32)
-    check_contrib("GridSample", [floats(2, 3, 5, 6), grid], mode=mode, padding_mode="border", terms=16)
+    check_contrib("GridSample", [floats(2, 3, 5, 6), grid], mode=mode, padding_mode=padding, terms=16)
 
 
 def test_inverse_and_distances() -> None:
     check_contrib("Inverse", [floats(2, 3, 3) + 4 * np.eye(3, dtype=np.float32)], terms=9)
     for metric in ("euclidean", "sqeuclidean"):
         check_contrib("CDist", [floats(5, 8), floats(4, 8, seed=1)], metric=metric, terms=24)
-
-
-REFUSED: list[tuple[str, list[Any], dict[str, Any]]] = [
-    ("Attention", [floats(1, 2, 4), floats(4, 12), floats(12)], {"num_heads": 2, "do_rotary": 1}),
-    ("MultiHeadAttention", [floats(1, 2, 2, 3, 4)], {"num_heads": 2}),
-    ("RotaryEmbedding", [floats(1, 2, 4), np.array([0]), floats(3, 2), floats(3, 2)], {"is_packed_batching": 1}),
-    ("MatMulNBits", [floats(1, 16), np.zeros((1, 1, 8), np.uint8)], {"K": 16, "N": 1, "weight_prepacked": 1}),
-    ("FusedGemm", [floats(1, 2), floats(2, 3)], {"activation": "Erf"}),
-    ("GridSample", [floats(1, 1, 2, 2), floats(1, 1, 1, 2)], {"mode": "bicubic"}),
-]
-
-
-@pytest.mark.parametrize(("op", "inputs", "attributes"), REFUSED, ids=[op for op, *_ in REFUSED])
-def test_refused_before_converting(op: str, inputs: list[Any], attributes: dict[str, Any]) -> None:
-    model = make_model(op, [inputs], domain="com.microsoft", **attributes)
-    with pytest.raises(Unsupported):
-        prepare(with_outputs_like(model, [floats(1)]))

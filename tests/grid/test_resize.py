@@ -138,15 +138,14 @@ def test_grid_sample(mode: str, padding: str, align: int) -> None:
         return (image(batch, *sizes, len(sizes)) * 1.2).astype(np.float32)
 
     options = {"mode": mode, "padding_mode": padding, "align_corners": align, "opset": 20, "terms": 16}
-    if (mode, padding) == ("cubic", "border"):
-        options["versus"] = "reference"  # ONNX Runtime clamps all coordinates of a place as soon as one is outside
     check("GridSample", [image(2, 3, 5, 4), places(2, 3, 6)], [image(1, 3, 2, 7), places(1, 4, 1)], **options)
     if mode != "cubic":  # ONNX Runtime's cubic is two-dimensional
         check("GridSample", [image(2, 3, 5, 4, 3), places(2, 3, 6, 2)], **options)
     options["versus"] = "reference"
     if mode == "linear" or (padding == "zeros" and align):
         check("GridSample", [image(2, 1, 3, 2, 3), places(2, 2, 2, 2)], **options)
-    check("GridSample", [image(2, 3, 5), places(2, 6)], **options)
+    if (mode, padding) != ("cubic", "border"):  # the reference evaluator clamps the place, not its neighbors
+        check("GridSample", [image(2, 3, 5), places(2, 6)], **options)
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float64, np.int32, np.uint8, bool])

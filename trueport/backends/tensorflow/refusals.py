@@ -13,9 +13,11 @@ from trueport.mapping.bind import attribute_value
 __all__ = ["attribute", "has_input", "refused"]
 
 
-def refused(label: str, when: Callable[[ir.Node], bool], because: str, remedy: str = "") -> Limit:
+def refused(
+    label: str, when: Callable[[ir.Node], bool], because: str, remedy: str = "", *, example: Callable[[], Any]
+) -> Limit:
     """A limit beyond which there is no translation."""
-    return Limit(label, when, UNSUPPORTED, because, remedy)
+    return Limit(label, when, UNSUPPORTED, because, remedy, example=example)
 
 
 def attribute(node: ir.Node, name: str, default: Any = 0) -> Any:

@@ -8,6 +8,7 @@ from trueport.backends.tensorflow.casting import convert, reinterpret
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.fidelity import BITWISE, EXACT, Limit, ulps
 from trueport.mapping.declare import maps
+from trueport.mapping.examples import example
 
 __all__: list[str] = []
 
@@ -37,6 +38,7 @@ def _reads_float8e5m2(node: ir.Node) -> bool:
             _reads_float8e5m2,
             EXACT,
             "TensorFlow has no kernel that reads the bits of float8_e5m2; its six NaNs come out as two, one per sign",
+            example=example("(float8e5m2[n] x) => (uint8[n] y) { y = BitCast <to = 2> (x) }"),
         )
     ],
 )

@@ -11,32 +11,54 @@ from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, 
 from trueport.backends.tensorflow.integer_sums import integer_matmul
 from trueport.backends.tensorflow.refusals import attribute, has_input, refused
 from trueport.backends.tensorflow.sizes import size
-from trueport.fidelity import accumulation
+from trueport.fidelity import Limit, accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.examples import example
 
 __all__: list[str] = []
 
 _MS = "com.microsoft"
 _FILTER = -10000.0
 _ON_GPUS = "ONNX Runtime itself has it on GPUs only, so there is nothing to compare with"
-_SHARED = refused(
-    "attention-shared-buffer",
-    lambda node: bool(attribute(node, "do_rotary") or attribute(node, "past_present_share_buffer")),
-    f"rotates inside, or shares a buffer of past and present: {_ON_GPUS}",
-)
 _PACKED = refused(
     "attention-packed",
     lambda node: not (has_input(node, 1) and has_input(node, 2)) or has_input(node, 9),
     f"has keys and values packed with the queries, or beams: {_ON_GPUS}",
+    example=example(
+        "(float[1, 3, 1, 3, 4] x) => (float[1, 3, 4] y) { y = com.microsoft.MultiHeadAttention <num_heads = 1> (x) }"
+    ),
 )
 _SCALED_ANGLES = refused(
     "rotary-packed-batch",
     lambda node: bool(attribute(node, "is_packed_batching")) or attribute(node, "scale", 1.0) != 1,
     f"packs its batch, or scales its angles: {_ON_GPUS}",
+    example=example(
+        "(float[1, 3, 4] x, int64[1] at, float[8, 2] cos, float[8, 2] sin) => (float[1, 3, 4] y)"
+        "{ y = com.microsoft.RotaryEmbedding <scale = 0.5> (x, at, cos, sin) }"
+    ),
 )
 
 
-@maps("Attention", domain=_MS, error=accumulation(16), limits=[_SHARED])
+def _shared(shown: str) -> Limit:
+    return refused(
+        "attention-shared-buffer",
+        lambda node: bool(attribute(node, "do_rotary") or attribute(node, "past_present_share_buffer")),
+        f"rotates inside, or shares a buffer of past and present: {_ON_GPUS}",
+        example=example(shown),
+    )
+
+
+@maps(
+    "Attention",
+    domain=_MS,
+    error=accumulation(16),
+    limits=[
+        _shared(
+            "(float[1, 3, 4] x, float[4, 12] w, float[12] b) => (float[1, 3, 4] y)"
+            "{ y = com.microsoft.Attention <num_heads = 1, do_rotary = 1> (x, w, b) }"
+        )
+    ],
+)
 def attention(
     t: Translation,
     input: Tensor,
@@ -71,7 +93,17 @@ def attention(
     )
 
 
-@maps("QAttention", domain=_MS, error=accumulation(16), limits=[_SHARED])
+@maps(
+    "QAttention",
+    domain=_MS,
+    error=accumulation(16),
+    limits=[
+        _shared(
+            "(uint8[1, 3, 4] x, uint8[4, 12] w, float[12] b, float s) => (float[1, 3, 4] y)"
+            "{ y = com.microsoft.QAttention <num_heads = 1, do_rotary = 1> (x, w, b, s, s) }"
+        )
+    ],
+)
 def qattention(
     t: Translation,
     input: Tensor,

@@ -8,6 +8,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.refusals import attribute, refused
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.examples import example
 
 __all__: list[str] = []
 
@@ -22,6 +23,10 @@ __all__: list[str] = []
             lambda node: bool(attribute(node, "weight_prepacked")),
             "has its weights in the order of a GPU kernel",
             "export the model with weight_prepacked=0",
+            example=example(
+                "(float[n, 16] x, uint8[2, 1, 8] w, float[2] s) => (float[n, 2] y)"
+                "{ y = com.microsoft.MatMulNBits <K = 16, N = 2, block_size = 16, weight_prepacked = 1> (x, w, s) }"
+            ),
         )
     ],
 )

@@ -10,8 +10,9 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.ops.conv import conv
 from trueport.backends.tensorflow.ops.linear import gemm
 from trueport.backends.tensorflow.refusals import attribute, refused
-from trueport.fidelity import accumulation
+from trueport.fidelity import Limit, accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.examples import example
 
 __all__: list[str] = []
 
@@ -31,15 +32,30 @@ _ACTIVATIONS: dict[str, Callable[..., Tensor]] = {
     "HardSwish": lambda x, *_: x * tf.clip_by_value(x / 6.0 + 0.5, 0.0, 1.0),
 }
 """By name; the parameters are the node's, in the order in which the runtime lists them."""
-_KNOWN_ACTIVATION = refused(
-    "fused-activation",
-    lambda node: attribute(node, "activation", "") not in _ACTIVATIONS,
-    f"is fused with an activation that is not one of {', '.join(filter(None, _ACTIVATIONS))}",
-    "optimize the model at a lower level (ORT_ENABLE_BASIC)",
+
+
+def _known_activation(shown: str) -> Limit:
+    return refused(
+        "fused-activation",
+        lambda node: attribute(node, "activation", "") not in _ACTIVATIONS,
+        f"is fused with an activation that is not one of {', '.join(filter(None, _ACTIVATIONS))}",
+        "optimize the model at a lower level (ORT_ENABLE_BASIC)",
+        example=example(shown),
+    )
+
+
+@maps(
+    "FusedConv",
+    domain=_MS,
+    error=accumulation(8),
+    channels_last=True,
+    limits=[
+        _known_activation(
+            "(float[1, 1, 4, 4] x, float[1, 1, 2, 2] w) => (float[1, 1, 3, 3] y)"
+            '{ y = com.microsoft.FusedConv <activation = "Erf"> (x, w) }'
+        )
+    ],
 )
-
-
-@maps("FusedConv", domain=_MS, error=accumulation(8), channels_last=True, limits=[_KNOWN_ACTIVATION])
 def fused_conv(
     t: Translation,
     X: Tensor,
@@ -74,7 +90,17 @@ def fused_conv(
     return _activated(activation, y, activation_params)
 
 
-@maps("FusedGemm", domain=_MS, error=accumulation(8), limits=[_KNOWN_ACTIVATION])
+@maps(
+    "FusedGemm",
+    domain=_MS,
+    error=accumulation(8),
+    limits=[
+        _known_activation(
+            "(float[n, 4] x, float[4, 2] w) => (float[n, 2] y)"
+            '{ y = com.microsoft.FusedGemm <activation = "Erf"> (x, w) }'
+        )
+    ],
+)
 def fused_gemm(
     t: Translation,
     A: Tensor,

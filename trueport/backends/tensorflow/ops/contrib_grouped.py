@@ -13,6 +13,7 @@ from trueport.backends.tensorflow.refusals import attribute, refused
 from trueport.backends.tensorflow.sizes import size
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.examples import example
 
 __all__: list[str] = []
 
@@ -35,6 +36,11 @@ def _goes_beyond(node: ir.Node) -> bool:
             _goes_beyond,
             "has a quantized or a sliding cache, gives out its scores, or looks ahead",
             "export the model without these",
+            example=example(
+                "(float[1, 3, 8] x, int32[1] last, int32 total) => (float[1, 3, 8] y)"
+                "{ y = com.microsoft.GroupQueryAttention <num_heads = 1, kv_num_heads = 1, causal = 0>"
+                "(x, x, x, , , last, total) }"
+            ),
         )
     ],
 )

@@ -10,7 +10,6 @@ from trueport.backends.tensorflow.ops.grid_sample import grid_sample
 from trueport.backends.tensorflow.ops.indexing import gather_nd
 from trueport.backends.tensorflow.ops.padding import pad
 from trueport.backends.tensorflow.ops.selection import unique
-from trueport.backends.tensorflow.refusals import attribute, refused
 from trueport.fidelity import BITWISE, accumulation, ulps
 from trueport.mapping.declare import maps
 
@@ -51,19 +50,7 @@ def runtime_range(t: Translation, start: Tensor, limit: Tensor, delta: Tensor | 
     return range_(t, start, limit, tf.ones([], start.dtype) if delta is None else delta, stash_type=1)
 
 
-@maps(
-    "GridSample",
-    domain=_MS,
-    error=accumulation(16, 8),
-    limits=[
-        refused(
-            "runtime-grid-sample-bicubic",
-            lambda node: attribute(node, "mode", "bilinear") == "bicubic",
-            "clamps its coordinates in another way than ONNX's GridSample",
-            "use ONNX's own, which is there since opset 16",
-        )
-    ],
-)
+@maps("GridSample", domain=_MS, error=accumulation(16, 8))
 def runtime_grid_sample(
     t: Translation,
     X: Tensor,
@@ -73,8 +60,8 @@ def runtime_grid_sample(
     mode: str = "bilinear",
     padding_mode: str = "zeros",
 ) -> Tensor:
-    linear = "linear" if mode == "bilinear" else mode
-    return grid_sample(t, X, Grid, align_corners=align_corners, mode=linear, padding_mode=padding_mode)
+    name = mode.removeprefix("bi")
+    return grid_sample(t, X, Grid, align_corners=align_corners, mode=name, padding_mode=padding_mode)
 
 
 @maps("Inverse", domain=_MS, error=accumulation(64, 8))

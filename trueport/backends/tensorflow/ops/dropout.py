@@ -9,6 +9,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.draws import uniform
 from trueport.fidelity import LOSSY, Limit, ulps
 from trueport.mapping.declare import maps
+from trueport.mapping.examples import example
 
 __all__: list[str] = []
 
@@ -32,6 +33,10 @@ def _trains(node: ir.Node) -> bool:
             effect=LOSSY,
             because="which elements are dropped comes from TensorFlow's generator, not from the source's",
             remedy="set training_mode to false for inference",
+            example=example(
+                "(float[n] x) => (float[n] y) <float ratio = {0.5}, bool training = {1}>"
+                "{ y = Dropout <seed = 1> (x, ratio, training) }"
+            ),
         )
     ],
 )

@@ -73,7 +73,7 @@ def _axis_taps(x: Tensor, length: Any, mode: str, padding: str, align_corners: i
     low, high = (0.0, extent - 1) if align_corners else (-0.5, extent - 0.5)
     x = (x + 1) / 2 * (extent - 1) if align_corners else ((x + 1) * extent - 1) / 2
     x = tf.round(x) if mode == "nearest" else x
-    if padding == "border":
+    if padding == "border" and mode != "cubic":  # whose neighbors are clamped one by one
         x = tf.where((x < low) | (x > high), tf.clip_by_value(x, tf.zeros([], x.dtype), extent - 1), x)
     elif padding == "reflection":
         x = _reflected(x, low, high)

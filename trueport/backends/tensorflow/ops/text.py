@@ -13,6 +13,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.lookup import index_of
 from trueport.fidelity import BITWISE, LOSSY, Limit, ulps
 from trueport.mapping.declare import maps
+from trueport.mapping.examples import example
 
 __all__: list[str] = []
 
@@ -74,6 +75,10 @@ def _has_language(node: ir.Node, language: str) -> bool:
             LOSSY,
             "TensorFlow maps case by Unicode's common rules, Lithuanian keeps the dot of an accented i",
             "use another locale, or normalize the case before the model",
+            example=example(
+                "(string[n] x) => (string[m] y)"
+                '{ y = StringNormalizer <case_change_action = "LOWER", locale = "lt_LT"> (x) }'
+            ),
         )
     ],
 )
