@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.grid.harness import assert_close, check, make_model, run_ort
+from tests.grid.harness import assert_close, check, make_model, run_ort, run_reference
 from tests.grid.layouts import check_channels_last, check_half
 from trueport.backend import prepare
 from trueport.fidelity import accumulation
@@ -211,3 +211,55 @@ def test_col2im(shape, image, block, attributes, dtype):
 def test_col2im_of_integers(dtype):
     data = RNG.integers(0, 100, (1, 4, 9)).astype(dtype)
     check("Col2Im", [data, np.array([4, 4]), np.array([2, 2])], versus="reference", strides=[1, 1])
+
+
+def causal(
+    batch: int, length: int, dtype: object, *, bias: bool, past: bool, kernel: int = 4
+) -> list[np.ndarray | None]:
+    return [
+        normal(batch, 3, length, dtype=dtype),
+        normal(3, 1, kernel, dtype=dtype),
+        normal(3, dtype=dtype) if bias else None,
+        normal(batch, 3, kernel - 1, dtype=dtype) if past else None,
+    ]
+
+
+@pytest.mark.parametrize("activation", ["none", "silu", "swish"])
+@pytest.mark.parametrize(("bias", "past"), [(True, True), (True, False), (False, True), (False, False)])
+@pytest.mark.parametrize("stored", [(), (1,)], ids=["fed", "stored"])
+def test_causal_conv_with_state(activation, bias, past, stored):
+    first = causal(2, 6, np.float32, bias=bias, past=past)
+    # A single step, shorter than the state, keeps some of what was there before.
+    single = [first[0][:, :, :1], *first[1:]]
+    check(
+        "CausalConvWithState",
+        first,
+        single,
+        outputs=2,
+        versus="reference",
+        opset=27,
+        constants=stored,
+        terms=4,
+        activation=activation,
+    )
+
+
+@pytest.mark.parametrize("dtype", HALVES)
+def test_causal_conv_with_state_in_half_precision(dtype):
+    inputs = causal(2, 6, dtype, bias=True, past=True)
+    model = make_model("CausalConvWithState", [inputs], 2, opset=27, activation="silu")
+    wide = make_model("CausalConvWithState", [[x.astype(np.float32) for x in inputs]], 2, opset=27, activation="silu")
+    got = prepare(model).run({f"x{i}": x for i, x in enumerate(inputs)})
+    want = run_reference(wide, {f"x{i}": x.astype(np.float32) for i, x in enumerate(inputs)})
+    for g, w in zip(got, want, strict=True):
+        assert_close(g, w, accumulation(4), 4)
+
+
+def test_causal_conv_with_state_goes_on_where_it_stopped():
+    x, w, b, state = causal(1, 7, np.float32, bias=True, past=True)
+    model = prepare(make_model("CausalConvWithState", [[x, w, b, state]], 2, opset=27))
+    whole, end = model.run([x, w, b, state])
+    early, carried = model.run([x[:, :, :2], w, b, state])
+    late, last = model.run([x[:, :, 2:], w, b, carried])
+    assert_close(np.concatenate([early, late], 2), whole, accumulation(4), 4)
+    assert np.array_equal(last, end)
