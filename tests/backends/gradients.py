@@ -46,7 +46,8 @@ def slopes(name: str) -> list[Slope]:
     case = suite.cases()[name]
     model = onnx.ModelProto.FromString(suite.model_of(case).SerializeToString())
     inputs, _ = next(iter(suite.data_of(case, model)))
-    feeds = dict(zip((value.name for value in model.graph.input), inputs, strict=True))
+    held = {tensor.name for tensor in model.graph.initializer}
+    feeds = dict(zip((v.name for v in model.graph.input if v.name not in held), inputs, strict=True))
     fix_parameters(model, feeds)
     conversion, wide = _widest(model)
     given = {value.name: feeds[value.name] for value in model.graph.input}

@@ -82,7 +82,7 @@ def test_xla_still_has_no_strings() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode != 0
     for operator in [op for op, why in KNOWN_NOT_XLA.items() if why == STRINGS]:
-        graph = suite.cases()[CASES[operator]].model.graph
+        graph = suite.model_of(suite.cases()[CASES[operator]]).graph
         ports = [*graph.input, *graph.output]
         assert TensorProto.STRING in [value.type.tensor_type.elem_type for value in ports], operator
 
