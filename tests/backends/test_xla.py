@@ -32,7 +32,6 @@ KNOWN_NOT_XLA = {
     "RegexFullMatch": STRINGS,
     "SequenceEmpty": OUTER_LISTS,
     "SequenceInsert": OUTER_LISTS,
-    "SequenceLength": OUTER_LISTS,
     "SequenceMap": OUTER_LISTS,
     "StringConcat": STRINGS,
     "StringNormalizer": STRINGS,
