@@ -60,11 +60,12 @@ def check_contrib(
     constants: Sequence[int] = (),
     bound: ErrorBound | None = None,
     domain: str = _MS,
+    onnx_opset: int | None = None,
     **attributes: Any,
 ) -> None:
     """Convert once, run every input set, compare with ONNX Runtime within the declared bound."""
     names = [f"y{i}" for i in range(outputs)] if isinstance(outputs, int) else outputs
-    model = make_model(op, input_sets, len(names), domain=domain, constants=constants)
+    model = make_model(op, input_sets, len(names), domain=domain, opset=onnx_opset, constants=constants)
     _rename_outputs(model.graph, names)
     kept = {name: value for name, value in attributes.items() if value is not None}
     model.graph.node[0].attribute.extend(oh.make_attribute(name, value) for name, value in kept.items())

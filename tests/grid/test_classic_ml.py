@@ -1,4 +1,4 @@
-"""Classic machine learning against ONNX Runtime: encoders, scalers, linear models, trees, support vectors."""
+"""Classic machine learning against ONNX Runtime: encoders, scalers, linear models, maps."""
 
 from __future__ import annotations
 
@@ -10,37 +10,10 @@ import onnx.helper as oh
 import pytest
 from onnx import TensorProto
 
+from tests.grid.classic_ml import ML, NUMBERS, TRANSFORMS, ml, node_model, numbers, strings
 from tests.grid.harness import assert_close, run_ort
 from trueport.backend import prepare
-from trueport.backends.tensorflow.registry import registry
 from trueport.fidelity import ulps
-
-ML = "ai.onnx.ml"
-NUMBERS = [np.float32, np.float64, np.int64, np.int32]
-TRANSFORMS = ["NONE", "LOGISTIC", "SOFTMAX", "SOFTMAX_ZERO"]
-
-
-def ml(
-    op: str, *input_sets: list[np.ndarray], outputs: int = 1, opset: int = 3, terms: int = 1, **attributes: Any
-) -> None:
-    """One node with dynamic dims, converted once; every input set against ONNX Runtime within the declared bound."""
-    model = node_model(op, input_sets[0], outputs, opset, **attributes)
-    mapping = registry().find(op, ML)
-    assert mapping is not None
-    rep = prepare(model)
-    for arrays in input_sets:
-        feeds = {f"x{i}": array for i, array in enumerate(arrays)}
-        want = run_ort(model, feeds)
-        for got, expected in zip(rep.run(feeds), want, strict=True):
-            assert_close(got, expected, mapping.error or ulps(0), terms, f"{op} for {arrays}", mapping.error is None)
-
-
-def strings(*items: str) -> np.ndarray:
-    return np.array(items, object)
-
-
-def numbers(shape: tuple[int, ...], dtype: Any = np.float32, seed: int = 0) -> np.ndarray:
-    return (np.random.default_rng(seed).normal(size=shape) * 3).astype(dtype)
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
@@ -69,26 +42,6 @@ def test_binarizer_of_other_types(dtype: Any, threshold: float) -> None:
     x = np.arange(-3, 4).astype(dtype)
     (got,) = prepare(model).run([x])
     np.testing.assert_array_equal(got, (x > threshold).astype(dtype))
-
-
-def node_model(op: str, inputs: list[np.ndarray], outputs: int, opset: int = 3, **attributes: Any) -> onnx.ModelProto:
-    names = [f"x{i}" for i in range(len(inputs))]
-    node = oh.make_node(op, names, [f"y{i}" for i in range(outputs)], domain=ML, **attributes)
-    declared = [
-        oh.make_tensor_value_info(n, oh.np_dtype_to_tensor_dtype(x.dtype), [None] * x.ndim)
-        for n, x in zip(names, inputs, strict=True)
-    ]
-    results = [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)]
-    graph = oh.make_graph([node], "g", declared, results)
-    opsets = [oh.make_opsetid("", 22), oh.make_opsetid(ML, opset)]
-    model = onnx.shape_inference.infer_shapes(oh.make_model(graph, opset_imports=opsets, ir_version=10))
-    # ONNX infers no types for a few of these operators: scores are float, labels as the attributes have them.
-    for index, value in enumerate(model.graph.output):
-        if not value.type.tensor_type.elem_type:
-            labels = TensorProto.STRING if "classlabels_strings" in attributes else TensorProto.INT64
-            integers = (outputs == 2 and index == 0) or "imputed_value_int64s" in attributes
-            value.type.tensor_type.elem_type = labels if integers else TensorProto.FLOAT
-    return model
 
 
 @pytest.mark.parametrize("replaced", [np.nan, 1.0])
@@ -245,99 +198,6 @@ def test_linear_classifier(transform: str, dtype: Any) -> None:
 def test_linear_classifier_with_one_score(transform: str) -> None:
     given = {"coefficients": [1.0, -2.0], "intercepts": [0.1], "post_transform": transform}
     ml("LinearClassifier", [numbers((6, 2))], outputs=2, terms=3, classlabels_strings=["no", "yes"], **given)
-
-
-KERNELS = [
-    ("LINEAR", [0.0, 0, 0]),
-    ("POLY", [0.5, 1.0, 3]),
-    ("POLY", [0.2, 3.0, 2.5]),
-    ("RBF", [0.7, 0, 0]),
-    ("SIGMOID", [0.3, 0.1, 0]),
-]
-
-
-@pytest.mark.parametrize(("kernel", "params"), KERNELS)
-@pytest.mark.parametrize("one_class", [0, 1])
-def test_svm_regressor(kernel: str, params: list[float], one_class: int) -> None:
-    rng = np.random.default_rng(0)
-    given = {
-        "coefficients": rng.normal(size=5).astype(np.float32).tolist(),
-        "support_vectors": rng.uniform(0, 1, 15).astype(np.float32).tolist(),
-        "rho": [0.3],
-        "n_supports": 5,
-    }
-    x = rng.uniform(0, 1, (6, 3)).astype(np.float32)
-    ml("SVMRegressor", [x], [x[:1]], terms=20, kernel_type=kernel, kernel_params=params, one_class=one_class, **given)
-
-
-def test_svm_regressor_without_vectors() -> None:
-    given = {"coefficients": [0.3, -0.2, 1.0], "rho": [0.3], "kernel_params": [0.0, 0.0, 0.0], "n_supports": 0}
-    ml("SVMRegressor", [numbers((4, 3))], terms=4, **given)
-
-
-def svm(classes: int, rng: np.random.Generator) -> dict[str, Any]:
-    per_class = [2, 3, 1, 4][:classes]
-    vectors, pairs = sum(per_class), classes * (classes - 1) // 2
-    return {
-        "vectors_per_class": per_class,
-        "support_vectors": rng.uniform(0, 1, vectors * 3).astype(np.float32).tolist(),
-        "coefficients": rng.normal(size=(classes - 1) * vectors).astype(np.float32).tolist(),
-        "rho": (rng.normal(size=pairs) / 4).astype(np.float32).tolist(),
-    }
-
-
-@pytest.mark.parametrize("dtype", NUMBERS)
-@pytest.mark.parametrize(("kernel", "params"), KERNELS)
-@pytest.mark.parametrize("classes", [2, 4])
-def test_svm_classifier(dtype: Any, kernel: str, params: list[float], classes: int) -> None:
-    rng = np.random.default_rng(classes)
-    x = (rng.uniform(0, 2, (7, 3))).astype(dtype)
-    given = {**svm(classes, rng), "kernel_type": kernel, "kernel_params": params}
-    ml("SVMClassifier", [x], [x[:2]], outputs=2, terms=20, classlabels_ints=[4, -1, 0, 9][:classes], **given)
-
-
-@pytest.mark.parametrize("classes", [2, 3, 4])
-@pytest.mark.parametrize("transform", TRANSFORMS)
-def test_svm_classifier_with_probabilities(classes: int, transform: str) -> None:
-    rng = np.random.default_rng(classes)
-    pairs = classes * (classes - 1) // 2
-    given = {
-        **svm(classes, rng),
-        "prob_a": rng.uniform(-2, -1, pairs).astype(np.float32).tolist(),
-        "prob_b": rng.normal(size=pairs).astype(np.float32).tolist(),
-        "classlabels_strings": ["a", "b", "c", "d"][:classes],
-    }
-    x = rng.uniform(0, 1, (12, 3)).astype(np.float32)
-    kernel = {"kernel_type": "RBF", "kernel_params": [0.7, 0.0, 0.0]}
-    ml("SVMClassifier", [x], outputs=2, terms=60, post_transform=transform, **kernel, **given)
-
-
-@pytest.mark.parametrize(
-    ("classes", "transform"), [(2, "LOGISTIC"), (3, "LOGISTIC"), (3, "SOFTMAX"), (3, "SOFTMAX_ZERO")]
-)
-def test_svm_classifier_with_transforms(classes: int, transform: str) -> None:
-    rng = np.random.default_rng(9)
-    given = {**svm(classes, rng), "kernel_params": [0.0, 0.0, 0.0], "classlabels_ints": [1, 2, 3][:classes]}
-    ml(
-        "SVMClassifier",
-        [rng.uniform(0, 1, (5, 3)).astype(np.float32)],
-        outputs=2,
-        terms=20,
-        post_transform=transform,
-        **given,
-    )
-
-
-@pytest.mark.parametrize("classes", [2, 3])
-def test_svm_classifier_without_vectors(classes: int) -> None:
-    coefficients = np.random.default_rng(0).normal(size=classes * 3).astype(np.float32).tolist()
-    given = {
-        "coefficients": coefficients,
-        "rho": [0.1],
-        "kernel_params": [0.0, 0, 0],
-        "classlabels_ints": [3, 4, 5][:classes],
-    }
-    ml("SVMClassifier", [numbers((8, 3))], outputs=2, terms=4, **given)
 
 
 def map_model(op: str, key: int, value: int, output: onnx.ValueInfoProto, **attributes: Any) -> onnx.ModelProto:

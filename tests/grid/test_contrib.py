@@ -233,6 +233,11 @@ def test_simplified_layer_normalization(axis: int, dtype: Any) -> None:
     check_contrib("SimplifiedLayerNormalization", *sets, domain="", axis=axis, epsilon=1e-5, terms=24)
 
 
+def test_layer_normalization_before_it_was_onnx_s() -> None:
+    sets = [[floats(n, 3, 8), floats(8, seed=1), floats(8, seed=2)] for n in (2, 5)]
+    check_contrib("LayerNormalization", *sets, domain="", onnx_opset=16, axis=-1, epsilon=1e-5, terms=8)
+
+
 def test_skip_sum_is_an_output() -> None:
     inputs = [floats(2, 3, 8), floats(2, 3, 8, seed=1), floats(8, seed=2), floats(8, seed=3), floats(8, seed=4)]
     check_contrib("SkipLayerNormalization", inputs, outputs=["y", "", "", "s"], epsilon=1e-5, terms=8)

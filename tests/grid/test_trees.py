@@ -8,8 +8,8 @@ import numpy as np
 import onnx
 import pytest
 
+from tests.grid.classic_ml import ML, TRANSFORMS, ml, node_model
 from tests.grid.harness import assert_close, run_ort
-from tests.grid.test_classic_ml import ML, TRANSFORMS, ml, node_model
 from trueport.backend import prepare
 from trueport.backends.tensorflow.registry import registry
 
