@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
-from trueport.backends.tensorflow.spatial import Pads, Window, known, pad_spatial, size_of
+from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.spatial import Pads, Window, known, pad_spatial
 
 __all__ = ["convolve"]
 

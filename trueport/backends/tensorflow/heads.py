@@ -7,7 +7,7 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 
 __all__ = ["heads_of", "inverse_root_of_width", "packed_heads", "rotated"]
 
@@ -16,25 +16,25 @@ def heads_of(x: Tensor, count: Any) -> Tensor:
     """[B, L, H·D] → [B, H, L, D]; four dimensions stay."""
     if x.shape.rank == 4:
         return x
-    split = tf.reshape(x, [size(x, 0), size(x, 1), count, size(x, 2) // count])
+    split = tf.reshape(x, [size_of(x, 0), size_of(x, 1), count, size_of(x, 2) // count])
     return tf.transpose(split, [0, 2, 1, 3])
 
 
 def packed_heads(x: Tensor) -> Tensor:
     """The inverse: [B, H, L, D] → [B, L, H·D]."""
-    return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [size(x, 0), size(x, 2), size(x, 1) * size(x, 3)])
+    return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [size_of(x, 0), size_of(x, 2), size_of(x, 1) * size_of(x, 3)])
 
 
 def inverse_root_of_width(x: Tensor) -> Any:
     """What scores are scaled by unless a node says otherwise."""
-    width = size(x, 3)
+    width = size_of(x, 3)
     return 1 / math.sqrt(width) if isinstance(width, int) else tf.math.rsqrt(tf.cast(width, x.dtype))
 
 
 def rotated(x: Tensor, positions: Tensor, cos_cache: Tensor, sin_cache: Tensor, interleaved: int, width: int) -> Tensor:
     """``x`` [B, H, L, D] with the pairs of its first ``width`` elements turned by the angles of their positions."""
     cos, sin = (tf.gather(cache, positions)[:, tf.newaxis] for cache in (cos_cache, sin_cache))
-    width = width or 2 * size(cos_cache, 1)
+    width = width or 2 * size_of(cos_cache, 1)
     turned, rest = x[..., :width], x[..., width:]
     half = width // 2
     first, second = (turned[..., 0::2], turned[..., 1::2]) if interleaved else (turned[..., :half], turned[..., half:])

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.shapes import axis_mask, dims, normalized, rank_of
+from trueport.backends.tensorflow.shapes import axis_mask, normalized, rank_of
+from trueport.backends.tensorflow.sizes import sizes_of
 
 __all__ = ["Window", "dynamic_window", "element_positions", "from_front", "static_window"]
 
@@ -28,7 +29,7 @@ def from_front(indices: Tensor, size: int | Tensor) -> Tensor:
 def element_positions(data: Tensor, indices: Tensor, axis: int) -> Tensor:
     """Where ``data[i, j, indices[i, j, k], …]`` lie in the raveled data; int64, shaped as the indices."""
     axis %= data.shape.rank
-    sizes, extents = dims(data), dims(indices)
+    sizes, extents = sizes_of(data, out_type=tf.int64), sizes_of(indices, out_type=tf.int64)
     positions, stride = tf.zeros([], tf.int64), 1
     for at in reversed(range(data.shape.rank)):
         if at == axis:

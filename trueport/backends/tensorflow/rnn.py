@@ -14,7 +14,7 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.backends.tensorflow.spatial import with_rank
 
 __all__ = ["Activation", "Cell", "Layer", "activations_of", "linear", "loop", "recur"]
@@ -85,10 +85,10 @@ def _with(function: Callable[..., Tensor], parameters: Sequence[float]) -> Activ
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x · weightᵀ + bias over the last axis of x [B, I] or [T, B, I], as one matrix product."""
-    flat = x if x.shape.rank == 2 else tf.reshape(x, [-1, size(weight, 1)])
+    flat = x if x.shape.rank == 2 else tf.reshape(x, [-1, size_of(weight, 1)])
     made = tf.matmul(flat, weight, transpose_b=True)
     made = made if bias is None else tf.nn.bias_add(made, bias)
-    return made if x.shape.rank == 2 else tf.reshape(made, [size(x, 0), size(x, 1), size(weight, 0)])
+    return made if x.shape.rank == 2 else tf.reshape(made, [size_of(x, 0), size_of(x, 1), size_of(weight, 0)])
 
 
 def recur(layer: Layer, make_cell: Callable[[int, Layer], tuple[Cell, Tensor | None]]) -> list[Tensor]:
@@ -130,7 +130,7 @@ def _widened(layer: Layer) -> Layer:
 def _initial_state(layer: Layer, X: Tensor, given: Tensor | None, number: int) -> Tensor:
     if given is not None:
         return given[:, number] if layer.layout else given[number]
-    return tf.zeros([size(X, 1), size(layer.R, 2)], X.dtype)
+    return tf.zeros([size_of(X, 1), size_of(layer.R, 2)], X.dtype)
 
 
 def _run(cell: Cell, gates: Tensor, states: State, lengths: Tensor | None, backward: bool) -> tuple[Tensor, State]:
@@ -150,7 +150,7 @@ def _run(cell: Cell, gates: Tensor, states: State, lengths: Tensor | None, backw
         for time in reversed(range(steps)) if backward else range(steps):
             outputs[time], states = step(time, gates[time], states)
         return tf.stack([outputs[time] for time in range(steps)]), _none_for_empty(states, lengths)
-    shape = [size(states[0], 0), size(states[0], 1)]
+    shape = [size_of(states[0], 0), size_of(states[0], 1)]
     outputs_made, states = loop(lambda time, x, states: step(time, x[0], states), (gates,), states, shape, backward)
     return outputs_made, _none_for_empty(states, lengths)
 

@@ -20,8 +20,6 @@ from trueport.backends.tensorflow._tf import tf
 
 __all__ = [
     "axis_mask",
-    "dim",
-    "dims",
     "known_entries",
     "moving",
     "normalized",
@@ -63,21 +61,6 @@ def of_rank(tensor: Tensor, rank: int | None) -> Tensor:
 def shape_of(tensor: Tensor) -> Tensor:
     """The shape, int64; a constant where it is known."""
     return tf.shape(tensor, out_type=tf.int64)
-
-
-def dim(tensor: Tensor, axis: int) -> int | Tensor:
-    """One dim: a number where it is known, else an int64 scalar."""
-    known = tensor.shape[axis] if tensor.shape.rank is not None else None
-    return shape_of(tensor)[axis] if known is None else known
-
-
-def dims(tensor: Tensor) -> list[int | Tensor]:
-    """Every dim of a tensor of known rank, as :func:`dim` gives it."""
-    known: list[int | None] = tensor.shape.as_list()
-    if None not in known:
-        return list(known)
-    dynamic = shape_of(tensor)
-    return [dynamic[axis] if size is None else size for axis, size in enumerate(known)]
 
 
 def known_entries(vector: Tensor) -> list[int | None] | None:

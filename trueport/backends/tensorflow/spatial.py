@@ -8,10 +8,10 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.sizes import Size, sizes_of
 
 __all__ = [
     "Pads",
-    "Size",
     "Window",
     "at_least",
     "channels_to_end",
@@ -22,15 +22,10 @@ __all__ = [
     "pad_spatial",
     "per_channel",
     "rank_of",
-    "size_of",
-    "sizes_of",
     "spatial_axes",
     "window_of",
     "with_rank",
 ]
-
-Size = Any
-"""A number of elements: an int, or an int32 scalar where it is known only at run time."""
 
 Pads = tuple[tuple[Size, Size], ...]
 
@@ -43,17 +38,6 @@ def known(*sizes: Size) -> bool:
 def at_least(size: Size, least: int) -> Size:
     """The larger of a size and a number."""
     return max(size, least) if known(size) else tf.maximum(size, least)
-
-
-def size_of(x: Tensor, axis: int) -> Size:
-    """One dim of a tensor: an int where it is known."""
-    static = x.shape[axis] if x.shape.rank is not None else None
-    return tf.shape(x)[axis] if static is None else int(static)
-
-
-def sizes_of(x: Tensor, axes: Sequence[int]) -> tuple[Size, ...]:
-    """Several dims of a tensor: ints where they are known."""
-    return tuple(size_of(x, axis) for axis in axes)
 
 
 def with_rank(x: Tensor, rank: int) -> Tensor:

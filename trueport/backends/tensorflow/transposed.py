@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
 from trueport.backends.tensorflow.convolution import convolve
-from trueport.backends.tensorflow.spatial import Pads, Size, Window, fit_spatial, known, size_of, sizes_of
+from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
+from trueport.backends.tensorflow.spatial import Pads, Window, fit_spatial, known
 
 __all__ = ["transpose_convolve"]
 

@@ -13,7 +13,8 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
-from trueport.backends.tensorflow.spatial import Size, Window, at_least, known, marked, pad_spatial, size_of, sizes_of
+from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
+from trueport.backends.tensorflow.spatial import Window, at_least, known, marked, pad_spatial
 
 __all__ = ["average_windows", "max_windows", "max_windows_with_indices", "sum_windows", "to_ceil"]
 

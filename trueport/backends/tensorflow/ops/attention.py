@@ -11,7 +11,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.rnn import loop
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -103,11 +103,11 @@ def linear_attention(
     gated, corrected = update_rule.startswith("gated"), update_rule.endswith("delta")
     q, k, v = (_time_first(x, n) for x, n in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads)))
     factor = scale or _inverse_root(q)
-    grouped = [size(q, 1), kv_num_heads, q_num_heads // kv_num_heads, size(q, 3)]
+    grouped = [size_of(q, 1), kv_num_heads, q_num_heads // kv_num_heads, size_of(q, 3)]
     inputs = [q * factor, k, v]
     inputs += [tf.exp(_time_first(decay, kv_num_heads))] if gated else []
-    inputs += [_time_first(beta, size(beta, 2))] if corrected else []
-    shape = [size(q, 1), kv_num_heads, size(k, 3), size(v, 3)]
+    inputs += [_time_first(beta, size_of(beta, 2))] if corrected else []
+    shape = [size_of(q, 1), kv_num_heads, size_of(k, 3), size_of(v, 3)]
     state = tf.zeros(shape) if past_state is None else tf.cast(past_state, tf.float32)
 
     def step(time: Tensor, now: tuple[Tensor, ...], states: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -118,10 +118,10 @@ def linear_attention(
         state = state + k[..., None] * v[:, :, None]
         return tf.matmul(tf.reshape(q, grouped), state), (state,)
 
-    group_shape = [*grouped[:3], size(v, 3)]
+    group_shape = [*grouped[:3], size_of(v, 3)]
     output, (state,) = loop(step, tuple(inputs), (state,), group_shape)
     output = tf.transpose(output, [1, 0, 2, 3, 4])
-    output = tf.reshape(output, [size(query, 0), size(query, 1), q_num_heads * size(v, 3)])
+    output = tf.reshape(output, [size_of(query, 0), size_of(query, 1), q_num_heads * size_of(v, 3)])
     return [tf.cast(output, query.dtype), tf.cast(state, query.dtype if past_state is None else past_state.dtype)]
 
 
@@ -134,18 +134,18 @@ def _heads(x: Tensor, count: int | None) -> Tensor:
     """[B, L, H·D] → [B, H, L, D]; four dimensions stay."""
     if x.shape.rank == 4:
         return x
-    split = tf.reshape(x, [size(x, 0), size(x, 1), count, size(x, 2) // count])
+    split = tf.reshape(x, [size_of(x, 0), size_of(x, 1), count, size_of(x, 2) // count])
     return tf.transpose(split, [0, 2, 1, 3])
 
 
 def _packed(x: Tensor) -> Tensor:
     """The inverse: [B, H, L, D] → [B, L, H·D]."""
-    return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [size(x, 0), size(x, 2), size(x, 1) * size(x, 3)])
+    return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [size_of(x, 0), size_of(x, 2), size_of(x, 1) * size_of(x, 3)])
 
 
 def _time_first(x: Tensor, count: Any) -> Tensor:
     """[B, T, H·D] → [T, B, H, D] in float32, in which states are kept."""
-    split = tf.reshape(tf.cast(x, tf.float32), [size(x, 0), size(x, 1), count, size(x, 2) // count])
+    split = tf.reshape(tf.cast(x, tf.float32), [size_of(x, 0), size_of(x, 1), count, size_of(x, 2) // count])
     return tf.transpose(split, [1, 0, 2, 3])
 
 
@@ -167,10 +167,10 @@ def _weighted(probabilities: Tensor, V: Tensor) -> Tensor:
 def _shared_heads(x: Tensor, y: Tensor, transpose_b: bool) -> Tensor:
     if x.shape[1] is not None and x.shape[1] == y.shape[1]:
         return tf.matmul(x, y, transpose_b=transpose_b)
-    heads = size(y, 1)
-    rows = tf.reshape(x, [size(x, 0), heads, size(x, 1) // heads * size(x, 2), size(x, 3)])
+    heads = size_of(y, 1)
+    rows = tf.reshape(x, [size_of(x, 0), heads, size_of(x, 1) // heads * size_of(x, 2), size_of(x, 3)])
     made = tf.matmul(rows, y, transpose_b=transpose_b)
-    return tf.reshape(made, [size(x, 0), size(x, 1), size(x, 2), size(y, 2 if transpose_b else 3)])
+    return tf.reshape(made, [size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(y, 2 if transpose_b else 3)])
 
 
 def _mask(mask: Tensor | None, K: Tensor, dtype: Any) -> tuple[list[Tensor], Tensor | None]:
@@ -192,17 +192,17 @@ def _window(
     """Which keys lie at most ``left`` before and ``right`` after a query; a negative bound is none."""
     if left < 0 and right < 0:
         return []
-    offset: Any = 0 if past_key is None else size(past_key, 2)
+    offset: Any = 0 if past_key is None else size_of(past_key, 2)
     if past_key is None and lengths is not None:
-        offset = tf.reshape(tf.cast(lengths, tf.int32), [-1, 1, 1, 1]) - size(Q, 2)
-    distance = tf.range(size(K, 2)) - tf.expand_dims(tf.range(size(Q, 2)), 1) - offset
+        offset = tf.reshape(tf.cast(lengths, tf.int32), [-1, 1, 1, 1]) - size_of(Q, 2)
+    distance = tf.range(size_of(K, 2)) - tf.expand_dims(tf.range(size_of(Q, 2)), 1) - offset
     return ([distance >= -left] if left >= 0 else []) + ([distance <= right] if right >= 0 else [])
 
 
 def _padding(K: Tensor, lengths: Tensor | None) -> list[Tensor]:
     if lengths is None:
         return []
-    return [tf.range(size(K, 2)) < tf.reshape(tf.cast(lengths, tf.int32), [-1, 1, 1, 1])]
+    return [tf.range(size_of(K, 2)) < tf.reshape(tf.cast(lengths, tf.int32), [-1, 1, 1, 1])]
 
 
 def _biased(scores: Tensor, allowed: list[Tensor], bias: Tensor | None) -> Tensor:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.shapes import dims, of_rank
+from trueport.backends.tensorflow.shapes import of_rank
+from trueport.backends.tensorflow.sizes import sizes_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
@@ -17,11 +18,11 @@ def depth_to_space(t: Translation, input: Tensor, *, blocksize: int, mode: str) 
     if t.channels_last:
         if mode == "DCR" and b > 1:
             return tf.nn.depth_to_space(input, b)
-        n, h, w, c = dims(of_rank(input, 4))
+        n, h, w, c = sizes_of(of_rank(input, 4), out_type=tf.int64)
         split = [n, h, w, b, b, c // b**2] if mode == "DCR" else [n, h, w, c // b**2, b, b]
         perm = [0, 1, 3, 2, 4, 5] if mode == "DCR" else [0, 1, 4, 2, 5, 3]
         return tf.reshape(tf.transpose(tf.reshape(input, split), perm), [n, h * b, w * b, c // b**2])
-    n, c, h, w = dims(of_rank(input, 4))
+    n, c, h, w = sizes_of(of_rank(input, 4), out_type=tf.int64)
     split = [n, b, b, c // b**2, h, w] if mode == "DCR" else [n, c // b**2, b, b, h, w]
     perm = [0, 3, 4, 1, 5, 2] if mode == "DCR" else [0, 1, 4, 2, 5, 3]
     return tf.reshape(tf.transpose(tf.reshape(input, split), perm), [n, c // b**2, h * b, w * b])
@@ -33,11 +34,11 @@ def space_to_depth(t: Translation, input: Tensor, *, blocksize: int, mode: str) 
     if t.channels_last:
         if mode == "DCR" and b > 1:
             return tf.nn.space_to_depth(input, b)
-        n, h, w, c = dims(of_rank(input, 4))
+        n, h, w, c = sizes_of(of_rank(input, 4), out_type=tf.int64)
         perm = [0, 1, 3, 2, 4, 5] if mode == "DCR" else [0, 1, 3, 5, 2, 4]
         blocks = tf.reshape(input, [n, h // b, b, w // b, b, c])
         return tf.reshape(tf.transpose(blocks, perm), [n, h // b, w // b, c * b**2])
-    n, c, h, w = dims(of_rank(input, 4))
+    n, c, h, w = sizes_of(of_rank(input, 4), out_type=tf.int64)
     perm = [0, 3, 5, 1, 2, 4] if mode == "DCR" else [0, 1, 3, 5, 2, 4]
     blocks = tf.reshape(input, [n, c, h // b, b, w // b, b])
     return tf.reshape(tf.transpose(blocks, perm), [n, c * b**2, h // b, w // b])

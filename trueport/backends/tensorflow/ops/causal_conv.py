@@ -5,7 +5,7 @@ from __future__ import annotations
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.spatial import size_of
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

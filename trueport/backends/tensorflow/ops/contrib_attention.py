@@ -10,7 +10,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads, rotated
 from trueport.backends.tensorflow.integer_sums import integer_matmul
 from trueport.backends.tensorflow.refusals import attribute, has_input, refused
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import Limit, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
@@ -159,7 +159,7 @@ def multi_head_attention(
     unidirectional: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     if bias is not None:
-        width = size(query, 2)
+        width = size_of(query, 2)
         query, key, value = query + bias[:width], key + bias[width : 2 * width], value + bias[2 * width :]
     q, k, v = (heads_of(x, num_heads) for x in (query, key, value))
     k = k if past_key is None else tf.concat([past_key, k], 2)
@@ -186,11 +186,11 @@ def rotary_embedding(
 ) -> Tensor:
     """One position is where the sequence starts; else there is one for each element."""
     packed = input.shape.rank == 3
-    count = num_heads or size(input, 2) // (2 * size(cos_cache, 1)) if packed else 0
+    count = num_heads or size_of(input, 2) // (2 * size_of(cos_cache, 1)) if packed else 0
     x = heads_of(input, count) if packed else input
     positions = position_ids
     if position_ids.shape.rank == 1:
-        positions = position_ids + tf.range(tf.cast(size(x, 2), tf.int64))[tf.newaxis]
+        positions = position_ids + tf.range(tf.cast(size_of(x, 2), tf.int64))[tf.newaxis]
     made = rotated(x, positions, cos_cache, sin_cache, interleaved, rotary_embedding_dim)
     return packed_heads(made) if packed else made
 
@@ -232,9 +232,9 @@ def _additive(mask: Tensor | None, k: Tensor, filtered: float) -> list[Tensor]:
     """A mask as what is added to the scores: lengths, or starts after ends, or ones where there are keys."""
     if mask is None:
         return []
-    total = size(k, 2)
+    total = size_of(k, 2)
     if mask.shape.rank == 1:
-        places, batch = tf.range(total)[tf.newaxis], size(k, 0)
+        places, batch = tf.range(total)[tf.newaxis], size_of(k, 0)
         allowed = places < mask[:batch, tf.newaxis]
         starts = tf.concat([mask[batch:], tf.zeros(batch, mask.dtype)], 0)[:batch]
         allowed = (allowed & (places >= starts[:, tf.newaxis]))[:, tf.newaxis, tf.newaxis]
@@ -249,5 +249,5 @@ def _causal(q: Tensor, k: Tensor, causal: bool) -> list[Tensor]:
     """Keys after the query count for nothing, however low the others are."""
     if not causal:
         return []
-    ahead = tf.range(size(k, 2)) - tf.range(size(q, 2))[:, tf.newaxis] > size(k, 2) - size(q, 2)
+    ahead = tf.range(size_of(k, 2)) - tf.range(size_of(q, 2))[:, tf.newaxis] > size_of(k, 2) - size_of(q, 2)
     return [tf.where(ahead, tf.constant(k.dtype.min, k.dtype), tf.zeros([], k.dtype))]

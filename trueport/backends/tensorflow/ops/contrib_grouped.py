@@ -10,7 +10,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads, rotated
 from trueport.backends.tensorflow.refusals import attribute, refused
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
@@ -82,13 +82,13 @@ def group_query_attention(
     """Each sample has ``seqlens_k + 1`` keys in all; those of the past are the first of its row in the cache."""
     q, k, v = _split(query, key, value, num_heads, kv_num_heads)
     q, k = (_normed(x, w, qk_norm_epsilon) for x, w in ((q, q_norm_weight), (k, k_norm_weight)))
-    steps = size(q, 2)
+    steps = size_of(q, 2)
     first = tf.equal(tf.reshape(total_sequence_length, []), steps)
     before = tf.where(first, 0, tf.reshape(seqlens_k, [-1]) + 1 - steps)
     if do_rotary:
         places = before[:, tf.newaxis] + tf.range(steps) if position_ids is None else position_ids
         q, k = (rotated(x, places, cos_cache, sin_cache, bool(rotary_interleaved), 0) for x in (q, k))
-    total = tf.maximum(tf.reshape(total_sequence_length, []), 0 if past_key is None else size(past_key, 2))
+    total = tf.maximum(tf.reshape(total_sequence_length, []), 0 if past_key is None else size_of(past_key, 2))
     k, v = (_appended(past, new, before, total) for past, new in ((past_key, k), (past_value, v)))
     scores = _grouped(q * (scale or inverse_root_of_width(q)), k, transpose_b=True)
     scores = softcap * tf.tanh(scores / softcap) if softcap > 0 else scores
@@ -116,9 +116,9 @@ def _normed(x: Tensor, weight: Tensor | None, epsilon: float) -> Tensor:
 
 def _appended(past: Tensor | None, new: Tensor, before: Tensor, total: Tensor) -> Tensor:
     """A cache of ``total`` places: per sample ``before`` of the past, then the new ones, then zeros."""
-    kept = 0 if past is None else size(past, 2)
+    kept = 0 if past is None else size_of(past, 2)
     joined = new if past is None else tf.concat([past, new], 2)
-    place, steps = tf.range(total)[tf.newaxis], size(new, 2)
+    place, steps = tf.range(total)[tf.newaxis], size_of(new, 2)
     after = place - before[:, tf.newaxis]
     source = tf.where(after < 0, tf.minimum(place, kept), kept + tf.clip_by_value(after, 0, steps - 1))
     made = tf.transpose(tf.gather(tf.transpose(joined, [0, 2, 1, 3]), source, batch_dims=1), [0, 2, 1, 3])
@@ -142,7 +142,7 @@ def _softmax(scores: Tensor, sink: Tensor | None) -> Tensor:
 
 def _grouped(x: Tensor, y: Tensor, *, transpose_b: bool) -> Tensor:
     """Query heads that share a key head are rows of one product."""
-    heads = size(y, 1)
-    rows = tf.reshape(x, [size(x, 0), heads, size(x, 1) // heads * size(x, 2), size(x, 3)])
+    heads = size_of(y, 1)
+    rows = tf.reshape(x, [size_of(x, 0), heads, size_of(x, 1) // heads * size_of(x, 2), size_of(x, 3)])
     made = tf.matmul(rows, y, transpose_b=transpose_b)
-    return tf.reshape(made, [size(x, 0), size(x, 1), size(x, 2), size(y, 2 if transpose_b else 3)])
+    return tf.reshape(made, [size_of(x, 0), size_of(x, 1), size_of(x, 2), size_of(y, 2 if transpose_b else 3)])

@@ -10,12 +10,12 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.quant import dequantize, requantize, saturate
+from trueport.backends.tensorflow.sizes import sizes_of
 from trueport.backends.tensorflow.spatial import (
     Window,
     channels_to_end,
     channels_to_front,
     pad_spatial,
-    sizes_of,
     window_of,
     with_rank,
 )

@@ -8,7 +8,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.integer_sums import integer_matmul
 from trueport.backends.tensorflow.quant import dynamic_parameters, quantize
 from trueport.backends.tensorflow.rnn import activations_of, loop
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import APPROXIMATE
 from trueport.mapping.declare import maps
 
@@ -46,13 +46,13 @@ def dynamic_quantize_lstm(
     functions = activations_of(
         t, activations, ["Sigmoid", "Tanh", "Tanh"], activation_alpha, activation_beta, directions
     )
-    lengths = tf.fill([size(X, 1)], size(X, 0)) if sequence_lens is None else sequence_lens
-    zeros = tf.zeros([size(X, 1), hidden_size])
+    lengths = tf.fill([size_of(X, 1)], size_of(X, 0)) if sequence_lens is None else sequence_lens
+    zeros = tf.zeros([size_of(X, 1), hidden_size])
 
     def run(number: int) -> tuple[Tensor, Tensor, Tensor]:
         f, g, h_of = functions[number]
-        flat = _product(t, tf.reshape(X, [-1, size(X, 2)]), W, W_scale, W_zero_point, number, 1)
-        gates = tf.reshape(flat, [size(X, 0), size(X, 1), 4 * hidden_size])
+        flat = _product(t, tf.reshape(X, [-1, size_of(X, 2)]), W, W_scale, W_zero_point, number, 1)
+        gates = tf.reshape(flat, [size_of(X, 0), size_of(X, 1), 4 * hidden_size])
         gates = gates if B is None else gates + sum(tf.split(B[number], 2))
         peep_i, peep_o, peep_f = [0.0] * 3 if P is None else tf.split(P[number], 3)
 
@@ -71,7 +71,7 @@ def dynamic_quantize_lstm(
 
         start = tuple(zeros if state is None else state[number] for state in (initial_h, initial_c))
         backward = direction == "reverse" or number == 1
-        y, states = loop(step, (gates,), start, [size(X, 1), hidden_size], backward)
+        y, states = loop(step, (gates,), start, [size_of(X, 1), hidden_size], backward)
         return (y, *states)
 
     ys, hs, cs = zip(*(run(number) for number in range(directions)), strict=True)

@@ -8,15 +8,8 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.convolution import convolve
 from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.spatial import (
-    Window,
-    channels_to_end,
-    channels_to_front,
-    size_of,
-    sizes_of,
-    window_of,
-    with_rank,
-)
+from trueport.backends.tensorflow.sizes import size_of, sizes_of
+from trueport.backends.tensorflow.spatial import Window, channels_to_end, channels_to_front, window_of, with_rank
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

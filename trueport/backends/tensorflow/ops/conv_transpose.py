@@ -8,14 +8,13 @@ from dataclasses import replace
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
+from trueport.backends.tensorflow.sizes import Size, sizes_of
 from trueport.backends.tensorflow.spatial import (
     Pads,
-    Size,
     Window,
     at_least,
     channels_to_end,
     channels_to_front,
-    sizes_of,
     window_of,
     with_rank,
 )

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.spatial import Size, Window, known, rank_of, size_of, sizes_of, window_of
+from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
+from trueport.backends.tensorflow.spatial import Window, known, rank_of, window_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

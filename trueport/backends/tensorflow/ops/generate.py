@@ -7,7 +7,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.shapes import dim
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import BITWISE, ulps
 from trueport.mapping.declare import maps
 
@@ -29,7 +29,7 @@ def eye_like(t: Translation, input: Tensor, *, dtype: int | None, k: int) -> Ten
 
 def _offsets(matrix: Tensor) -> Tensor:
     """Column minus row for each place of the last two axes."""
-    rows, columns = (tf.range(dim(matrix, axis), dtype=tf.int64) for axis in (-2, -1))
+    rows, columns = (tf.range(size_of(matrix, axis, tf.int64), dtype=tf.int64) for axis in (-2, -1))
     return columns - rows[:, tf.newaxis]
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.interpolate import cubic_weights
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -64,7 +64,8 @@ def _taps(X: Tensor, grid: Tensor, mode: str, padding: str, align_corners: int) 
     places = tf.cast(grid, tf.float64 if tf.float64 in (X.dtype, grid.dtype) else tf.float32)
     spatial = X.shape.rank - 2
     return [
-        _axis_taps(places[..., spatial - 1 - i], size(X, 2 + i), mode, padding, align_corners) for i in range(spatial)
+        _axis_taps(places[..., spatial - 1 - i], size_of(X, 2 + i), mode, padding, align_corners)
+        for i in range(spatial)
     ]
 
 
@@ -113,7 +114,7 @@ def _reflected(x: Tensor, low: Any, high: Any) -> Tensor:
 def _sampled(X: Tensor, taps: list[list[_Tap]], grid: Tensor) -> Tensor:
     """All combinations of the axes' neighbors, each one gather of whole pixels (all channels)."""
     rank = X.shape.rank
-    pixels = tf.reshape(tf.transpose(X, [0, *range(2, rank), 1]), [-1, size(X, 1)])
+    pixels = tf.reshape(tf.transpose(X, [0, *range(2, rank), 1]), [-1, size_of(X, 1)])
     total = None
     for combination in itertools.product(*taps):
         value = _pixel(X, pixels, combination)
@@ -130,9 +131,9 @@ def _sampled(X: Tensor, taps: list[list[_Tap]], grid: Tensor) -> Tensor:
 
 def _pixel(X: Tensor, pixels: Tensor, combination: tuple[_Tap, ...]) -> Tensor:
     spatial = X.shape.rank - 2
-    index = tf.reshape(tf.range(size(X, 0)), [-1, *[1] * spatial])
+    index = tf.reshape(tf.range(size_of(X, 0)), [-1, *[1] * spatial])
     for axis, tap in enumerate(combination):
-        index = index * size(X, 2 + axis) + tap.position
+        index = index * size_of(X, 2 + axis) + tap.position
     value = tf.gather(pixels, index)
     existing = [tap.inside for tap in combination if tap.inside is not None]
     if not existing:

@@ -7,7 +7,8 @@ import numpy as np
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.indices import dynamic_window, element_positions, from_front, static_window
-from trueport.backends.tensorflow.shapes import dim, of_rank, picked_entries, shape_of
+from trueport.backends.tensorflow.shapes import of_rank, picked_entries, shape_of
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
@@ -48,7 +49,7 @@ def gather(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tenso
     if at is not None and at.ndim == 0:
         # One entry of a shape as a slice: TensorFlow's shape inference sees through it, not through a gather.
         return data[int(at)]
-    return tf.gather(data, from_front(indices, dim(data, axis)), axis=axis)
+    return tf.gather(data, from_front(indices, size_of(data, axis, tf.int64)), axis=axis)
 
 
 @maps("GatherElements", fidelity=BITWISE, audited=13)
@@ -61,6 +62,6 @@ def gather_elements(t: Translation, data: Tensor, indices: Tensor, *, axis: int)
 
 @maps("GatherND", fidelity=BITWISE, audited=13)
 def gather_nd(t: Translation, data: Tensor, indices: Tensor, *, batch_dims: int) -> Tensor:
-    depth = dim(indices, -1)
+    depth = size_of(indices, -1, tf.int64)
     sizes = shape_of(data)[batch_dims : batch_dims + depth]
     return tf.gather_nd(data, from_front(indices, sizes), batch_dims=batch_dims)

@@ -13,14 +13,8 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.integer_sums import integer_conv, integer_matmul, matmul, per_row
 from trueport.backends.tensorflow.narrow import encode_float
 from trueport.backends.tensorflow.quant import combined_scale, requantize
-from trueport.backends.tensorflow.spatial import (
-    channels_to_end,
-    channels_to_front,
-    size_of,
-    sizes_of,
-    window_of,
-    with_rank,
-)
+from trueport.backends.tensorflow.sizes import size_of, sizes_of
+from trueport.backends.tensorflow.spatial import channels_to_end, channels_to_front, window_of, with_rank
 from trueport.fidelity import ulps
 from trueport.ir.dtypes import FLOAT8
 from trueport.mapping.declare import maps

@@ -11,7 +11,8 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.spatial import per_channel, rank_of, size_of, spatial_axes
+from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.spatial import per_channel, rank_of, spatial_axes
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.shapes import axis_mask, dim, moving, normalized, rank_of, shape_of
+from trueport.backends.tensorflow.shapes import axis_mask, moving, normalized, rank_of, shape_of
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
@@ -83,7 +84,7 @@ def _repeated(t: Translation, data: Tensor, added: Amounts, mode: str) -> Tensor
     for axis in range(rank):
         if isinstance(added, np.ndarray) and not added[axis].any():
             continue
-        size = tf.cast(dim(data, axis), tf.int64)
+        size = tf.cast(size_of(data, axis, tf.int64), tf.int64)
         places = tf.range(-added[axis, 0], size + added[axis, 1], dtype=tf.int64)
         sources = _SOURCES[mode](places, size)
         data = moving(functools.partial(_taken, at=sources, axis=axis), data)
@@ -120,7 +121,7 @@ def center_crop_pad(t: Translation, input_data: Tensor, shape: Tensor, *, axes: 
     if rank is None:
         raise t.fail("the rank of its data is not known")
     at = normalized(range(rank) if axes is None else axes, rank)
-    whole = [dim(input_data, axis) for axis in at]
+    whole = [size_of(input_data, axis, tf.int64) for axis in at]
     known = t.static(shape)
     if known is not None and all(isinstance(size, int) for size in whole):
         half = np.trunc((known - np.array(whole)) / 2).astype(np.int64)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
+from trueport.backends.tensorflow.sizes import sizes_of
 from trueport.backends.tensorflow.spatial import (
     Window,
     channels_to_end,
     channels_to_front,
-    sizes_of,
     spatial_axes,
     window_of,
     with_rank,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.rnn import Cell, Layer, activations_of, linear, recur
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -71,7 +71,7 @@ def gru(
         f, g = functions[number]
         of_input, of_state = layer.biases(number) or (None, None)
         recurrence = layer.R[number]
-        width = size(layer.R, 2)
+        width = size_of(layer.R, 2)
         gates, hidden = recurrence[: 2 * width], recurrence[2 * width :]
 
         def reset_before(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -125,7 +125,7 @@ def lstm(
         f, g, h_of = functions[number]
         biases, recurrence = layer.biases(number), layer.R[number]
         peep_i, peep_o, peep_f = _peepholes(P, number, layer.X.dtype)
-        width = size(layer.R, 2)
+        width = size_of(layer.R, 2)
 
         def plain(x: Tensor, states: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
             h, c = states

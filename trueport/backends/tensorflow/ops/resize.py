@@ -12,7 +12,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.interpolate import Axis, coordinates, nearest, settled, taps, weighted_sum
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -84,7 +84,7 @@ def _axes(
 ) -> list[Axis]:
     """The axes that change, with all numbers that are known."""
     order = [axis % X.shape.rank for axis in axes] if axes is not None else list(range(X.shape.rank))
-    count, lengths = len(order), [size(X, axis) for axis in order]
+    count, lengths = len(order), [size_of(X, axis) for axis in order]
     if sizes is None:
         factors = _entries(t, scales, count)
         widths = [_float(factor) * _float(length) for factor, length in zip(factors, lengths, strict=True)]

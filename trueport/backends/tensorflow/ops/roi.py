@@ -10,7 +10,7 @@ from typing import NamedTuple
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.spatial import Size, size_of, sizes_of
+from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
 from trueport.fidelity import accumulation, ulps
 from trueport.mapping.declare import maps
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.indices import element_positions, from_front
-from trueport.backends.tensorflow.shapes import dim, moving, of_rank, shape_of
+from trueport.backends.tensorflow.shapes import moving, of_rank, shape_of
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import BITWISE, accumulation
 from trueport.mapping.declare import maps
 
@@ -28,7 +29,7 @@ def scatter_elements(
 
 @maps("ScatterND", audited=18, error=accumulation())
 def scatter_nd(t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, reduction: str) -> Tensor:
-    depth = dim(indices, -1)
+    depth = size_of(indices, -1, tf.int64)
     indices = from_front(indices, shape_of(data)[:depth])
     return _scattered(data, indices, updates, reduction)
 
@@ -41,11 +42,11 @@ def tensor_scatter(
     if rank is None:
         raise t.fail("the rank of its cache is not known")
     axis %= rank
-    steps = tf.reshape(tf.range(dim(update, axis), dtype=tf.int64), [-1] + [1] * (rank - axis - 1))
+    steps = tf.reshape(tf.range(size_of(update, axis, tf.int64), dtype=tf.int64), [-1] + [1] * (rank - axis - 1))
     if write_indices is not None:
         steps += tf.reshape(write_indices, [-1] + [1] * (rank - 1))
     if mode == "circular":
-        steps = tf.math.floormod(steps, tf.cast(dim(past_cache, axis), tf.int64))
+        steps = tf.math.floormod(steps, tf.cast(size_of(past_cache, axis, tf.int64), tf.int64))
     indices = tf.broadcast_to(steps, shape_of(update))
     positions = tf.reshape(element_positions(past_cache, indices, axis), [-1, 1])
     flat = moving(
@@ -71,7 +72,7 @@ def _scattered(data: Tensor, indices: Tensor, updates: Tensor, reduction: str) -
 
 def _multiplied(data: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
     """TensorFlow scatters no products: those of each slice are made first, then multiplied in."""
-    depth = dim(indices, -1)
+    depth = size_of(indices, -1, tf.int64)
     sizes = shape_of(data)
     strides = tf.math.cumprod(sizes[:depth], exclusive=True, reverse=True)
     rows = tf.reshape(tf.reduce_sum(indices * strides, -1), [-1])

@@ -6,7 +6,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.loops import Collected
 from trueport.backends.tensorflow.ordering import key_columns, order_key, sorted_order
-from trueport.backends.tensorflow.shapes import dim
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import BITWISE, ulps
 from trueport.mapping.declare import maps
 
@@ -33,7 +33,7 @@ def _arg(arg: Tensor, extreme: Tensor, data: Tensor, axis: int, keepdims: int, l
     else:
         found = arg(data, axis, output_type=tf.int64)
     if last:
-        found = tf.cast(dim(data, axis), tf.int64) - 1 - found
+        found = tf.cast(size_of(data, axis, tf.int64), tf.int64) - 1 - found
     return tf.expand_dims(found, axis) if keepdims else found
 
 
@@ -145,11 +145,11 @@ def non_max_suppression(
 ) -> Tensor:
     if max_output_boxes_per_class is None:
         return tf.zeros([0, 3], tf.int64)
-    most, known = _most(t, max_output_boxes_per_class, dim(boxes, 1))
+    most, known = _most(t, max_output_boxes_per_class, size_of(boxes, 1, tf.int64))
     overlap = tf.constant(0.0) if iou_threshold is None else tf.reshape(iou_threshold, [])
     least = tf.constant(float("-inf")) if score_threshold is None else tf.reshape(score_threshold, [])
     corners = _corners(boxes) if center_point_box else boxes
-    classes = tf.cast(dim(scores, 1), tf.int64)
+    classes = tf.cast(size_of(scores, 1, tf.int64), tf.int64)
 
     def select(at: Tensor) -> tuple[Tensor, Tensor]:
         """The boxes kept of one class, filled up to the most there can be, and their number."""
@@ -164,7 +164,7 @@ def non_max_suppression(
         )
         return kept, count
 
-    pairs = tf.range(tf.cast(dim(scores, 0), tf.int64) * classes)
+    pairs = tf.range(tf.cast(size_of(scores, 0, tf.int64), tf.int64) * classes)
     parts = [Collected(tf.int32, tf.TensorShape(shape), tf.size(pairs)) for shape in ([known], [])]
     _, made = tf.while_loop(
         lambda at, _: at < tf.size(pairs),

@@ -6,16 +6,8 @@ import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.shapes import (
-    axis_mask,
-    dim,
-    dims,
-    known_entries,
-    moving,
-    normalized,
-    rank_of,
-    shape_of,
-)
+from trueport.backends.tensorflow.shapes import axis_mask, known_entries, moving, normalized, rank_of, shape_of
+from trueport.backends.tensorflow.sizes import size_of, sizes_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
@@ -45,7 +37,7 @@ def _zeros_copied(data: Tensor, shape: Tensor) -> Tensor:
 def _zeros_copied_statically(data: Tensor, shape: np.ndarray) -> list[int | Tensor]:
     """The same for a known shape; the -1 is solved from the dims not copied, so that the copied may be empty."""
     copied = {axis for axis, size in enumerate(shape) if size == 0}
-    target = [dim(data, axis) if axis in copied else int(size) for axis, size in enumerate(shape)]
+    target = [size_of(data, axis, tf.int64) if axis in copied else int(size) for axis, size in enumerate(shape)]
     if data.shape.rank is not None and (shape < 0).any():
         rest = [size for axis, size in enumerate(data.shape.as_list()) if axis not in copied]
         if None not in rest:
@@ -73,9 +65,10 @@ def flatten(t: Translation, input: Tensor, *, axis: int) -> Tensor:
     known = [part.num_elements() for part in parts]
     if None not in known:
         return tf.reshape(input, known)
+    sizes = sizes_of(input, out_type=tf.int64)
     rows, columns = (
         tf.reduce_prod(tf.stack(part)) if number is None else number
-        for number, part in zip(known, (dims(input)[:axis], dims(input)[axis:]), strict=True)
+        for number, part in zip(known, (sizes[:axis], sizes[axis:]), strict=True)
     )
     return tf.reshape(input, [rows, columns])
 
@@ -128,7 +121,7 @@ def split(t: Translation, input: Tensor, split: Tensor | None, *, axis: int, num
     count = len(t.node.outputs)
     if split is not None:
         return list(tf.split(input, split, axis, num=count))
-    whole = dim(input, axis)
+    whole = size_of(input, axis, tf.int64)
     if isinstance(whole, int) and whole % count == 0:
         return list(tf.split(input, count, axis))
     chunk = (whole + count - 1) // count
@@ -146,9 +139,9 @@ def expand(t: Translation, input: Tensor, shape: Tensor) -> Tensor:
     wanted = t.static(shape)
     if wanted is None or input.shape.rank is None:
         return tf.broadcast_to(input, tf.broadcast_dynamic_shape(shape_of(input), shape))
-    own = dims(input)
+    own = sizes_of(input, out_type=tf.int64)
     longer = max(len(own), len(wanted))
-    own = [1] * (longer - len(own)) + own
+    own = (1,) * (longer - len(own)) + own
     asked = [1] * (longer - len(wanted)) + wanted.tolist()
     target = [mine if size == 1 else size for mine, size in zip(own, asked, strict=True)]
     return tf.broadcast_to(input, target)

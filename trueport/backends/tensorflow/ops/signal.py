@@ -11,7 +11,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.sizes import size
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation, ulps
 from trueport.mapping.declare import maps
 
@@ -46,8 +46,8 @@ def stft(
 ) -> Tensor:
     step, length = _number(t, frame_step), _number(t, frame_length)
     if length is None:
-        length = size(signal, 1) if window is None else size(window, 0)
-    frames = 1 + (size(signal, 1) - length) // step
+        length = size_of(signal, 1) if window is None else size_of(window, 0)
+    frames = 1 + (size_of(signal, 1) - length) // step
     places = tf.range(frames)[:, None] * step + tf.range(length)
     x = tf.gather(_wide(signal), places, axis=1)
     x = x if window is None else x * tf.cast(window, x.dtype)[:, None]
@@ -115,9 +115,9 @@ def _wide(x: Tensor) -> Tensor:
 def _transformed(x: Tensor, length: Any, inverse: bool, onesided: bool) -> Tensor:
     """x [..., n, 1 or 2] → [..., m, 2], or [..., m, 1] for the inverse of a one-sided spectrum."""
     if inverse and onesided:
-        length = 2 * (size(x, -2) - 1) if length is None else length
+        length = 2 * (size_of(x, -2) - 1) if length is None else length
         return tf.signal.irfft(_complex(x), [length])[..., None]
-    length = size(x, -2) if length is None else length
+    length = size_of(x, -2) if length is None else length
     if onesided and x.shape[-1] == 1:
         made = tf.signal.rfft(_fitted(x[..., 0], length), [length])
     else:
@@ -126,7 +126,7 @@ def _transformed(x: Tensor, length: Any, inverse: bool, onesided: bool) -> Tenso
     imaginary = tf.math.imag(made)
     if x.shape[-1] == 1:
         # The spectrum of a real signal is real at its ends, where the kernel leaves rounding errors.
-        bins = tf.range(size(made, -1))
+        bins = tf.range(size_of(made, -1))
         imaginary = tf.where((bins > 0) & (2 * bins != length), imaginary, tf.zeros([], x.dtype))
     return tf.stack([tf.math.real(made), imaginary], -1)
 
@@ -146,4 +146,4 @@ def _fitted(x: Tensor, length: Any) -> Tensor:
     if not tf.is_tensor(length) and x.shape[-1] == length:
         return x
     x = x[..., :length]
-    return tf.pad(x, [[0, 0]] * (x.shape.rank - 1) + [[0, length - size(x, -1)]])
+    return tf.pad(x, [[0, 0]] * (x.shape.rank - 1) + [[0, length - size_of(x, -1)]])

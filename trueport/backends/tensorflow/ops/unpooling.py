@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.spatial import sizes_of
+from trueport.backends.tensorflow.sizes import sizes_of
 from trueport.fidelity import BITWISE, accumulation
 from trueport.ir.dtypes import BOOL, COMPLEX, NUMBERS
 from trueport.mapping.declare import maps
