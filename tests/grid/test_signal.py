@@ -63,6 +63,11 @@ def test_stft(onesided: int, window: bool, length: int | None) -> None:
         check("STFT", [normal(2, 20, 2), *sets[0][1:]], versus="float64", terms=8, onesided=0, opset=17)
 
 
+def test_stft_of_real_signals_without_a_last_axis() -> None:
+    """ONNX Runtime takes them, and exporters write them."""
+    check("STFT", [normal(2, 20), scalar(3), None, scalar(8)], terms=8, opset=17)
+
+
 @pytest.mark.parametrize("op", ["HannWindow", "HammingWindow", "BlackmanWindow"])
 @pytest.mark.parametrize("periodic", [0, 1])
 def test_windows(op: str, periodic: int) -> None:

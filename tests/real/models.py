@@ -173,7 +173,8 @@ MODELS = (
     RealModel("ddddocr==1.6.1", "ddddocr/common_det.onnx", images("images", (1, 3, 416, 416)), slow=True),
     RealModel("piper-tts==1.8.0", "piper/tashkeel/model.onnx", _tashkeel, slow=True),
     RealModel("piper-tts==1.8.0", "piper/hebrew/nakdimon.onnx", _nakdimon),
-    RealModel("onnx-asr==0.12.0", f"{ASR}/whisper80.onnx", waveforms((1, 3200), (2, 4800))),
+    # Not whisper80.onnx: its STFT of 400 samples is 270 times farther from float64 in ONNX Runtime than here.
+    RealModel("onnx-asr==0.12.0", f"{ASR}/whisper80_conv.onnx", waveforms((1, 3200), (2, 4800))),
     RealModel("onnx-asr==0.12.0", f"{ASR}/kaldi.onnx", waveforms((1, 3200), (2, 4800)), slow=True),
     RealModel("onnx-asr==0.12.0", f"{ASR}/nemo128.onnx", waveforms((1, 3200), (2, 4800)), slow=True),
     RealModel("onnx-asr==0.12.0", f"{ASR}/resample_44_16.onnx", waveforms((1, 3200), (2, 4800))),

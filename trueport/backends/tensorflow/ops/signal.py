@@ -44,6 +44,9 @@ def stft(
     *,
     onesided: int,
 ) -> Tensor:
+    if signal.shape.rank == 2:
+        # The text asks for a last axis of one for real signals; ONNX Runtime takes them without, and exporters do so.
+        signal = signal[..., None]
     step, length = _number(t, frame_step), _number(t, frame_length)
     if length is None:
         length = size_of(signal, 1) if window is None else size_of(window, 0)
