@@ -9,7 +9,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
 from trueport.backends.tensorflow.sizes import size_of
 
-__all__ = ["heads_of", "inverse_root_of_width", "packed_heads", "rotated"]
+__all__ = ["heads_of", "inverse_root_of_width", "packed_heads", "rotated", "turned"]
 
 
 def heads_of(x: Tensor, count: Any) -> Tensor:
@@ -34,10 +34,14 @@ def inverse_root_of_width(x: Tensor) -> Any:
 def rotated(x: Tensor, positions: Tensor, cos_cache: Tensor, sin_cache: Tensor, interleaved: int, width: int) -> Tensor:
     """``x`` [B, H, L, D] with the pairs of its first ``width`` elements turned by the angles of their positions."""
     cos, sin = (tf.gather(cache, positions)[:, tf.newaxis] for cache in (cos_cache, sin_cache))
-    width = width or 2 * size_of(cos_cache, 1)
-    turned, rest = x[..., :width], x[..., width:]
-    half = width // 2
-    first, second = (turned[..., 0::2], turned[..., 1::2]) if interleaved else (turned[..., :half], turned[..., half:])
+    return turned(x, cos, sin, interleaved, width or 2 * size_of(cos_cache, 1))
+
+
+def turned(x: Tensor, cos: Tensor, sin: Tensor, interleaved: int, width: Any = None) -> Tensor:
+    """``x`` with the pairs of its last axis's first ``width`` elements (all, if None) turned by angles."""
+    part = x if width is None else x[..., :width]
+    half = size_of(part, 3) // 2
+    first, second = (part[..., 0::2], part[..., 1::2]) if interleaved else (part[..., :half], part[..., half:])
     parts = [cos * first - sin * second, sin * first + cos * second]
-    made = tf.reshape(tf.stack(parts, -1), tf.shape(turned)) if interleaved else tf.concat(parts, -1)
-    return tf.concat([made, rest], -1)
+    made = tf.reshape(tf.stack(parts, -1), tf.shape(part)) if interleaved else tf.concat(parts, -1)
+    return made if width is None else tf.concat([made, x[..., width:]], -1)

@@ -14,8 +14,8 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.backends.tensorflow.spatial import with_rank
 
 __all__ = ["Activation", "Cell", "Layer", "activations_of", "linear", "loop", "recur"]
 
@@ -115,8 +115,8 @@ def recur(layer: Layer, make_cell: Callable[[int, Layer], tuple[Cell, Tensor | N
 
 def _ranked(layer: Layer) -> Layer:
     """All of known rank: what comes out of a branch may not be."""
-    initial = tuple(None if x is None else with_rank(x, 3) for x in layer.initial)
-    return dataclasses.replace(layer, X=with_rank(layer.X, 3), initial=initial)
+    initial = tuple(None if x is None else of_rank(x, 3) for x in layer.initial)
+    return dataclasses.replace(layer, X=of_rank(layer.X, 3), initial=initial)
 
 
 def _widened(layer: Layer) -> Layer:

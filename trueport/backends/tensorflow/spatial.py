@@ -18,13 +18,12 @@ __all__ = [
     "channels_to_front",
     "fit_spatial",
     "known",
+    "known_rank",
     "marked",
     "pad_spatial",
     "per_channel",
-    "rank_of",
     "spatial_axes",
     "window_of",
-    "with_rank",
 ]
 
 Pads = tuple[tuple[Size, Size], ...]
@@ -40,11 +39,6 @@ def at_least(size: Size, least: int) -> Size:
     return max(size, least) if known(size) else tf.maximum(size, least)
 
 
-def with_rank(x: Tensor, rank: int) -> Tensor:
-    """The tensor with its rank known."""
-    return x if x.shape.rank is not None else tf.ensure_shape(x, [None] * rank)
-
-
 def channels_to_end(t: Translation, x: Tensor) -> Tensor:
     """Channel-last data of a node that may have channel-first ones."""
     rank = x.shape.rank
@@ -57,7 +51,7 @@ def channels_to_front(t: Translation, y: Tensor) -> Tensor:
     return y if t.channels_last or rank < 3 else tf.transpose(y, [0, rank - 1, *range(1, rank - 1)])
 
 
-def rank_of(t: Translation, x: Tensor) -> int:
+def known_rank(t: Translation, x: Tensor) -> int:
     """The number of a tensor's dims, without which its axes have no meaning here."""
     if x.shape.rank is None:
         raise t.fail(
@@ -68,7 +62,7 @@ def rank_of(t: Translation, x: Tensor) -> int:
 
 def spatial_axes(t: Translation, x: Tensor) -> list[int]:
     """The axes that are neither batch nor channels, in the layout that the node has."""
-    rank = rank_of(t, x)
+    rank = known_rank(t, x)
     return list(range(1, rank - 1)) if t.channels_last else list(range(2, rank))
 
 

@@ -10,6 +10,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
+from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads
 from trueport.backends.tensorflow.rnn import loop
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
@@ -40,7 +41,7 @@ def attention(
     softmax_precision: int | None,
 ) -> list[Tensor]:
     dtype, packed, wide = Q.dtype, Q.shape.rank == 3, _compute_dtype(Q.dtype)
-    Q, K, V = (_heads(x, n) for x, n in ((Q, q_num_heads), (K, kv_num_heads), (V, kv_num_heads)))
+    Q, K, V = (heads_of(x, n) for x, n in ((Q, q_num_heads), (K, kv_num_heads), (V, kv_num_heads)))
     K = K if past_key is None else tf.concat([past_key, K], 2)
     V = V if past_value is None else tf.concat([past_value, V], 2)
     raw = _scores(tf.cast(Q, wide), tf.cast(K, wide), scale)
@@ -56,7 +57,7 @@ def attention(
     probabilities = _softmax(tf.cast(biased, precision), some)
     Y = _weighted(tf.cast(probabilities, wide), tf.cast(V, wide))
     seen = (raw, capped, biased, probabilities)[qk_matmul_output_mode]
-    return [tf.cast(_packed(Y) if packed else Y, dtype), K, V, tf.cast(seen, dtype)]
+    return [tf.cast(packed_heads(Y) if packed else Y, dtype), K, V, tf.cast(seen, dtype)]
 
 
 @maps("FlexAttention", domain="ai.onnx.preview", audited=1, error=accumulation(8))
@@ -102,7 +103,7 @@ def linear_attention(
 ) -> list[Tensor]:
     gated, corrected = update_rule.startswith("gated"), update_rule.endswith("delta")
     q, k, v = (_time_first(x, n) for x, n in ((query, q_num_heads), (key, kv_num_heads), (value, kv_num_heads)))
-    factor = scale or _inverse_root(q)
+    factor = scale or inverse_root_of_width(q)
     grouped = [size_of(q, 1), kv_num_heads, q_num_heads // kv_num_heads, size_of(q, 3)]
     inputs = [q * factor, k, v]
     inputs += [tf.exp(_time_first(decay, kv_num_heads))] if gated else []
@@ -130,33 +131,15 @@ def _compute_dtype(dtype: Any) -> Any:
     return tf.float32 if dtype in (tf.float16, tf.bfloat16) else dtype
 
 
-def _heads(x: Tensor, count: int | None) -> Tensor:
-    """[B, L, H·D] → [B, H, L, D]; four dimensions stay."""
-    if x.shape.rank == 4:
-        return x
-    split = tf.reshape(x, [size_of(x, 0), size_of(x, 1), count, size_of(x, 2) // count])
-    return tf.transpose(split, [0, 2, 1, 3])
-
-
-def _packed(x: Tensor) -> Tensor:
-    """The inverse: [B, H, L, D] → [B, L, H·D]."""
-    return tf.reshape(tf.transpose(x, [0, 2, 1, 3]), [size_of(x, 0), size_of(x, 2), size_of(x, 1) * size_of(x, 3)])
-
-
 def _time_first(x: Tensor, count: Any) -> Tensor:
     """[B, T, H·D] → [T, B, H, D] in float32, in which states are kept."""
     split = tf.reshape(tf.cast(x, tf.float32), [size_of(x, 0), size_of(x, 1), count, size_of(x, 2) // count])
     return tf.transpose(split, [1, 0, 2, 3])
 
 
-def _inverse_root(x: Tensor) -> Any:
-    known = x.shape[-1]
-    return tf.math.rsqrt(tf.cast(tf.shape(x)[-1], x.dtype)) if known is None else 1 / math.sqrt(known)
-
-
 def _scores(Q: Tensor, K: Tensor, scale: float | None) -> Tensor:
     """Q · Kᵀ · scale; query heads that share a key head are rows of one product, so no key is repeated."""
-    Q = Q * (_inverse_root(Q) if scale is None else scale)
+    Q = Q * (inverse_root_of_width(Q) if scale is None else scale)
     return _shared_heads(Q, K, transpose_b=True)
 
 

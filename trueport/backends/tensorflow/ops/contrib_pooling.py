@@ -10,15 +10,9 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.quant import dequantize, requantize, saturate
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import sizes_of
-from trueport.backends.tensorflow.spatial import (
-    Window,
-    channels_to_end,
-    channels_to_front,
-    pad_spatial,
-    window_of,
-    with_rank,
-)
+from trueport.backends.tensorflow.spatial import Window, channels_to_end, channels_to_front, pad_spatial, window_of
 from trueport.backends.tensorflow.windows import max_windows, to_ceil
 from trueport.fidelity import ulps
 from trueport.mapping.declare import maps
@@ -64,7 +58,7 @@ def qlinear_average_pool(
     strides: Sequence[int] | None = None,
 ) -> Tensor:
     """The elements are summed as floats, one by one in their order; the zero point is added before rounding."""
-    data = with_rank(X, len(kernel_shape) + 2)
+    data = of_rank(X, len(kernel_shape) + 2)
     x = dequantize(data if channels_last else channels_to_end(t, data), x_scale, x_zero_point)
     window = _window(x, kernel_shape, strides, None, pads, auto_pad, ceil_mode)
     total = _sum_in_order(x, window)
@@ -89,7 +83,7 @@ def nhwc_max_pool(
     pads: Sequence[int] | None = None,
     strides: Sequence[int] | None = None,
 ) -> Tensor:
-    data = with_rank(x, len(kernel_shape) + 2)
+    data = of_rank(x, len(kernel_shape) + 2)
     return max_windows(data, _window(data, kernel_shape, strides, dilations, pads, auto_pad, ceil_mode))
 
 

@@ -8,8 +8,9 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.convolution import convolve
 from trueport.backends.tensorflow.numeric import widened
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of, sizes_of
-from trueport.backends.tensorflow.spatial import Window, channels_to_end, channels_to_front, window_of, with_rank
+from trueport.backends.tensorflow.spatial import Window, channels_to_end, channels_to_front, window_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -34,7 +35,7 @@ def conv(
     if rank is None:
         raise t.fail("neither the data's nor the kernel's rank is known", "run shape inference on the model")
     kernel = t.weight(1, [*range(2, rank), 1, 0])
-    x = channels_to_end(t, with_rank(X, rank))
+    x = channels_to_end(t, of_rank(X, rank))
     window = window_of(
         sizes_of(x, range(1, rank - 1)),
         kernel_shape or [size_of(kernel, axis) for axis in range(rank - 2)],

@@ -8,16 +8,9 @@ from dataclasses import replace
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import Size, sizes_of
-from trueport.backends.tensorflow.spatial import (
-    Pads,
-    Window,
-    at_least,
-    channels_to_end,
-    channels_to_front,
-    window_of,
-    with_rank,
-)
+from trueport.backends.tensorflow.spatial import Pads, Window, at_least, channels_to_end, channels_to_front, window_of
 from trueport.backends.tensorflow.transposed import transpose_convolve
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
@@ -45,7 +38,7 @@ def conv_transpose(
     if rank is None:
         raise t.fail("neither the data's nor the kernel's rank is known", "run shape inference on the model")
     kernel = t.weight(1, [*range(2, rank), 1, 0])
-    x = channels_to_end(t, with_rank(X, rank))
+    x = channels_to_end(t, of_rank(X, rank))
     sizes = sizes_of(x, range(1, rank - 1))
     extra = output_padding or [0] * len(sizes)
     window = window_of(

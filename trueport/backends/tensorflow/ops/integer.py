@@ -13,8 +13,9 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.integer_sums import integer_conv, integer_matmul, matmul, per_row
 from trueport.backends.tensorflow.narrow import encode_float
 from trueport.backends.tensorflow.quant import combined_scale, requantize
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of, sizes_of
-from trueport.backends.tensorflow.spatial import channels_to_end, channels_to_front, window_of, with_rank
+from trueport.backends.tensorflow.spatial import channels_to_end, channels_to_front, window_of
 from trueport.fidelity import ulps
 from trueport.ir.dtypes import FLOAT8
 from trueport.mapping.declare import maps
@@ -70,7 +71,7 @@ def conv_integer(
     rank = _rank(t, x, w)
     made = _conv(
         t,
-        channels_to_end(t, with_rank(x, rank)),
+        channels_to_end(t, of_rank(x, rank)),
         x_zero_point,
         w_zero_point,
         rank,
@@ -108,7 +109,7 @@ def qlinear_conv(
     rank = _rank(t, x, w)
     total = _conv(
         t,
-        channels_to_end(t, with_rank(x, rank)),
+        channels_to_end(t, of_rank(x, rank)),
         x_zero_point,
         w_zero_point,
         rank,
@@ -145,7 +146,7 @@ def qlinear_conv_of_either_layout(
     strides: Sequence[int] | None = None,
 ) -> Tensor:
     rank = _rank(t, x, w)
-    data = with_rank(x, rank)
+    data = of_rank(x, rank)
     total = _conv(
         t,
         data if channels_last else channels_to_end(t, data),

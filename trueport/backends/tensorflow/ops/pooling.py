@@ -7,15 +7,9 @@ from collections.abc import Sequence
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import sizes_of
-from trueport.backends.tensorflow.spatial import (
-    Window,
-    channels_to_end,
-    channels_to_front,
-    spatial_axes,
-    window_of,
-    with_rank,
-)
+from trueport.backends.tensorflow.spatial import Window, channels_to_end, channels_to_front, spatial_axes, window_of
 from trueport.backends.tensorflow.windows import (
     average_windows,
     max_windows,
@@ -114,7 +108,7 @@ def _over(
     auto_pad: str,
 ) -> tuple[Tensor, Window]:
     """Channel-last data and the window over them."""
-    x = channels_to_end(t, with_rank(X, len(kernel) + 2))
+    x = channels_to_end(t, of_rank(X, len(kernel) + 2))
     sizes = sizes_of(x, range(1, len(kernel) + 1))
     return x, window_of(sizes, kernel, strides=strides, dilations=dilations, pads=pads, auto_pad=auto_pad)
 
