@@ -23,6 +23,7 @@ from trueport.passes.fuse import simplify
 from trueport.passes.inputs import settle_defaults
 from trueport.passes.layout import assign_layouts
 from trueport.passes.shapes import infer_shapes
+from trueport.passes.sizes import mark_sized_by_data
 from trueport.passes.upgrade.adapt import Adapters, adapters_of, upgrade_model
 
 __all__ = ["adapters", "canonicalize"]
@@ -80,6 +81,8 @@ def _arrange(model: ir.Model, registry: Registry) -> None:
     assign_layouts(model, registry.honours_channels_last)
     # Layouts move constants by nodes; a weight that is used in one order only is stored in it.
     fold_constants(model)
+    # Known bounds are constants by now; what is left hangs on data.
+    mark_sized_by_data(model)
 
 
 def raise_opsets(model: ir.Model) -> None:

@@ -50,6 +50,11 @@ class Translation:
         """The layout pass gave this node channel-last data."""
         return bool(self.node.meta.get("channels_last"))
 
+    @property
+    def sized_by_data(self) -> bool:
+        """How many rows the first input has is found while running; there may be none."""
+        return bool(self.node.meta.get("sized_by_data"))
+
     def wants(self, output: int) -> bool:
         """Whether the node's output at this index is there to be made."""
         return output < len(self.node.outputs) and bool(self.node.outputs[output].name)

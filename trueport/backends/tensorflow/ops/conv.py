@@ -46,7 +46,7 @@ def conv(
     )
 
     def apply(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
-        y = (_convolve_any if _batch_depends_on_data(t) else convolve)(x, w, window, group)
+        y = (_convolve_any if _may_be_empty(t) else convolve)(x, w, window, group)
         return y if b is None else tf.nn.bias_add(y, b)
 
     return channels_to_front(t, widened(apply, x, kernel, *(() if B is None else (B,))))
@@ -62,12 +62,8 @@ def _convolve_any(x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor:
     return convolve(some, w, window, groups)[:samples]
 
 
-def _batch_depends_on_data(t: Translation) -> bool:
-    """Whether the number of samples is found at run time (regions, detections): only then can there be none."""
-    value, graph = t.node.inputs[0], t.node.graph
-    if value is None or value.shape is None or graph is None:
-        return True
-    if isinstance(value.shape[0], int):
-        return value.shape[0] == 0
-    given = {dim.value for port in graph.inputs for dim in port.shape or () if not isinstance(dim, int)}
-    return value.shape[0].value is None or value.shape[0].value not in given
+def _may_be_empty(t: Translation) -> bool:
+    """Whether there may be no samples: none are given, or their number is found at run time (regions, detections)."""
+    value = t.node.inputs[0]
+    given_none = value is not None and value.shape is not None and value.shape[0] == 0
+    return given_none or t.sized_by_data

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
@@ -36,12 +38,18 @@ def _zeros_copied(data: Tensor, shape: Tensor) -> Tensor:
 
 def _zeros_copied_statically(data: Tensor, shape: np.ndarray) -> list[int | Tensor]:
     """The same for a known shape; the -1 is solved from the dims not copied, so that the copied may be empty."""
-    copied = {axis for axis, size in enumerate(shape) if size == 0}
-    target = [size_of(data, axis, tf.int64) if axis in copied else int(size) for axis, size in enumerate(shape)]
-    if data.shape.rank is not None and (shape < 0).any():
-        rest = [size for axis, size in enumerate(data.shape.as_list()) if axis not in copied]
-        if None not in rest:
-            target[int(np.argmin(shape))] = int(np.prod(rest)) // int(np.prod(shape[shape > 0]))
+    copied = [axis for axis, size in enumerate(shape) if size == 0]
+    target = [size_of(data, axis, tf.int64) if size == 0 else int(size) for axis, size in enumerate(shape)]
+    own: list[Any] = [None] if data.shape.rank is None else data.shape.as_list()
+    rest = [size for axis, size in enumerate(own) if axis not in copied]
+    if None in rest:
+        return target
+    given = int(np.prod(shape[shape > 0]))
+    if (shape < 0).any():
+        target[int(np.argmin(shape))] = int(np.prod(rest)) // given
+    elif len(copied) == 1 and own[copied[0]] is None and int(np.prod(rest)) == given:
+        # All other dims are numbers: the copied one is found by counting, without a look at the shape.
+        target[copied[0]] = -1
     return target
 
 
@@ -65,6 +73,8 @@ def flatten(t: Translation, input: Tensor, *, axis: int) -> Tensor:
     known = [part.num_elements() for part in parts]
     if None not in known:
         return tf.reshape(input, known)
+    if any(known):
+        return tf.reshape(input, [number or -1 for number in known])
     sizes = sizes_of(input, out_type=tf.int64)
     rows, columns = (
         tf.reduce_prod(tf.stack(part)) if number is None else number
