@@ -6,7 +6,6 @@ import numpy as np
 import onnx_ir as ir
 
 __all__ = [
-    "ALL",
     "BOOL",
     "COMPLEX",
     "FLOAT8",
@@ -38,7 +37,6 @@ COMPLEX = frozenset({_D.COMPLEX64, _D.COMPLEX128})
 BOOL = frozenset({_D.BOOL})
 STRINGS = frozenset({_D.STRING})
 NUMBERS = FLOATS | INTEGERS
-ALL = NUMBERS | NARROW_FLOATS | NARROW_INTEGERS | COMPLEX | BOOL | STRINGS
 
 
 def numpy_dtype(dtype: ir.DataType) -> np.dtype:
