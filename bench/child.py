@@ -8,8 +8,9 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 __all__ = ["Outcome", "run"]
 
@@ -24,12 +25,14 @@ class Outcome:
     """why it failed, in a line; empty when it did not"""
 
 
-def run(command: Sequence[str], *, limit: float, env: Mapping[str, str] | None = None) -> Outcome:
-    """Run to the end or to the time limit, in seconds."""
-    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore", **(env or {})}
+def run(command: Sequence[str], *, limit: float, folder: Path | None = None) -> Outcome:
+    """Run to the end or to the time limit, in seconds; ``folder`` is where the child works."""
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "", "PYTHONWARNINGS": "ignore"}
     with tempfile.TemporaryFile() as said:
         start = time.perf_counter()
-        child = subprocess.Popen(command, stdout=said, stderr=said, env={**os.environ, **quiet}, start_new_session=True)
+        child = subprocess.Popen(
+            command, stdout=said, stderr=said, env={**os.environ, **quiet}, cwd=folder, start_new_session=True
+        )
         timer = threading.Timer(limit, os.killpg, (child.pid, signal.SIGKILL))
         timer.start()
         # Popen has no way to ask for the usage of this one child.

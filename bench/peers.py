@@ -92,7 +92,7 @@ def convert(tool: Tool, model: Path, folder: Path) -> Converted:
         result = Path(scratch) / "result.json"
         script = HERE / "converters" / tool.script
         command = [tool.interpreter(), str(script), str(model.absolute()), str(folder.absolute()), str(result)]
-        outcome = run([*command, *tool.arguments], limit=LIMIT)
+        outcome = run([*command, *tool.arguments], limit=LIMIT, folder=Path(scratch))
         if outcome.failure or not result.exists():
             shutil.rmtree(folder, ignore_errors=True)
             outcome = replace(outcome, failure=outcome.failure or "no result")
