@@ -21,7 +21,7 @@ def report(gigabytes: float) -> str:
     """Write the model into a folder that goes again, convert it, and compare the peak with its weights."""
     with tempfile.TemporaryDirectory(prefix="bench-large-") as folder:
         model, size = large_model(Path(folder), gigabytes)
-        done = convert(OURS, model, Path(folder) / "saved_model")
+        done = convert(OURS, model, Path(folder) / "saved_model", limit=1800)
     allowed = ALLOWED_TIMES * size + ALLOWED_MORE
     row = [f"{size / 1e9:.2f}", done.failure or f"{done.outcome.peak_bytes / 1e9:.2f}", f"{allowed / 1e9:.2f}"]
     row += [f"{done.outcome.seconds:.0f}"]

@@ -82,7 +82,7 @@ def reason_file(folder: Path) -> Path:
     return folder.parent / f"{folder.name}.failure"
 
 
-def convert(tool: Tool, model: Path, folder: Path) -> Converted:
+def convert(tool: Tool, model: Path, folder: Path, limit: float = LIMIT) -> Converted:
     """Convert in a fresh process; an older result is removed before, and beside a failed one stands why it failed."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +92,7 @@ def convert(tool: Tool, model: Path, folder: Path) -> Converted:
         result = Path(scratch) / "result.json"
         script = HERE / "converters" / tool.script
         command = [tool.interpreter(), str(script), str(model.absolute()), str(folder.absolute()), str(result)]
-        outcome = run([*command, *tool.arguments], limit=LIMIT, folder=Path(scratch))
+        outcome = run([*command, *tool.arguments], limit=limit, folder=Path(scratch))
         if outcome.failure or not result.exists():
             shutil.rmtree(folder, ignore_errors=True)
             outcome = replace(outcome, failure=outcome.failure or "no result")
