@@ -172,8 +172,10 @@ def loop(
     outputs = tf.raw_ops.TensorListReserve(element_shape=element, num_elements=steps, element_dtype=dtype)
 
     def at(time: Tensor, handle: Tensor, whole: Tensor) -> Tensor:
+        # An open dim stays open here: the elements are all there, and nothing is computed in each step.
+        shape = tf.constant([-1 if size is None else size for size in whole.shape[1:]], tf.int32)
         made = tf.raw_ops.TensorListGetItem(
-            input_handle=handle, index=time, element_shape=tf.shape(whole)[1:], element_dtype=whole.dtype
+            input_handle=handle, index=time, element_shape=shape, element_dtype=whole.dtype
         )
         made.set_shape(whole.shape[1:])
         return made
