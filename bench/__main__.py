@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench import conversion, latency, memory, scaling
 from bench.models import BenchModel, matching
+from bench.peers import LIMIT
 
 PARTS = ("conversion", "latency", "memory", "scaling")
 CACHE = Path(__file__).parent / ".cache"
@@ -34,7 +35,8 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
         return latency.report(results, options.threads)
     if part == "conversion":
         rounds = options.rounds or (1 if options.quick else 2)
-        return conversion.report([conversion.measure(model, CACHE, rounds=rounds) for model in _shown(part, models)])
+        settings = {"rounds": rounds, "limit": options.limit}
+        return conversion.report([conversion.measure(model, CACHE, **settings) for model in _shown(part, models)])
     if part == "memory":
         return memory.report(0.5 if options.quick else 4)
     return scaling.report((100, 1000) if options.quick else scaling.SIZES)
@@ -53,6 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few models, few rounds, small sizes")
     parser.add_argument("--rounds", type=int, help="how often each form or tool has its turn")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for every runtime; all cores by default")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one conversion")
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")
     return parser.parse_args()
 

@@ -23,6 +23,8 @@ class Outcome:
     peak_bytes: int
     failure: str = ""
     """why it failed, in a line; empty when it did not"""
+    late: bool = False
+    """it was ended at the time limit"""
 
 
 def run(command: Sequence[str], *, limit: float, folder: Path | None = None) -> Outcome:
@@ -42,8 +44,9 @@ def run(command: Sequence[str], *, limit: float, folder: Path | None = None) -> 
         seconds = time.perf_counter() - start
         said.seek(0)
         text = said.read().decode(errors="replace")
-    failure = "" if child.returncode == 0 else _reason(text) if seconds < limit else f"over {limit:.0f} s"
-    return Outcome(seconds, usage.ru_maxrss * 1024, failure)
+    late = child.returncode != 0 and seconds >= limit
+    failure = "" if child.returncode == 0 else f"over {limit:.0f} s" if late else _reason(text)
+    return Outcome(seconds, usage.ru_maxrss * 1024, failure, late)
 
 
 def _reason(text: str) -> str:

@@ -25,6 +25,10 @@ class Conversion:
     def failure(self, tool: str) -> str:
         return next((run.failure for run in self.runs[tool] if run.failure), "")
 
+    def late(self, tool: str) -> bool:
+        """Whether the tool was ended at the time limit: its time is at least that."""
+        return any(run.outcome.late for run in self.runs[tool])
+
     def process(self, tool: str) -> float | None:
         return None if self.failure(tool) else min(run.outcome.seconds for run in self.runs[tool])
 
@@ -35,14 +39,15 @@ class Conversion:
         return None if self.failure(tool) else min(run.outcome.peak_bytes for run in self.runs[tool])
 
 
-def measure(model: BenchModel, cache: Path, *, rounds: int) -> Conversion:
+def measure(model: BenchModel, cache: Path, *, rounds: int, limit: float) -> Conversion:
     """All tools in turn, round by round; what they made is kept for the latencies."""
     found = Conversion(model.name, {tool.name: [] for tool in TOOLS})
     source = model.file(cache)
     for _ in range(rounds):
         for tool in TOOLS:
             if not found.failure(tool.name):
-                found.runs[tool.name].append(convert(tool, source, cache / "saved" / tool.name / model.name))
+                folder = cache / "saved" / tool.name / model.name
+                found.runs[tool.name].append(convert(tool, source, folder, limit))
     return found
 
 
@@ -70,9 +75,16 @@ def _row(result: Conversion) -> list[str]:
     cells.append("fails" if peak is None else f"{peak / 1e6:.0f}")
     for peer in PEERS:
         for what in KINDS:
-            ask = getattr(result, what)
-            cells.append("fails" if result.failure(peer.name) else ratio(ask(ours), ask(peer.name)))
+            cells.append(_against(result, peer.name, what))
     return [result.model, *cells]
+
+
+def _against(result: Conversion, peer: str, what: str) -> str:
+    """Ours as a multiple of the peer's; of a peer that was ended, no more than a bound is known."""
+    ours = getattr(result, what)(OURS.name)
+    if result.late(peer) and what != "peak" and ours:
+        return f"< {ours / max(run.outcome.seconds for run in result.runs[peer]):.2f}"
+    return "fails" if result.failure(peer) else ratio(ours, getattr(result, what)(peer))
 
 
 def _median(results: list[Conversion], peer: str, what: str) -> str:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from bench.child import Outcome, run
 
-__all__ = ["OURS", "OURS_VERIFIED", "PEERS", "Converted", "Tool", "convert", "reason_file"]
+__all__ = ["LIMIT", "OURS", "OURS_VERIFIED", "PEERS", "Converted", "Tool", "convert", "reason_file"]
 
 HERE = Path(__file__).parent
 LIMIT = 180.0
-"""seconds for one conversion"""
+"""seconds for one conversion, unless told otherwise"""
 
 
 @dataclass(frozen=True)
