@@ -146,9 +146,10 @@ def _same_pads(window: Window, sizes: Sequence[Size]) -> Pads:
 
 def marked(window: Window, sizes: Sequence[Size]) -> Window:
     """The window with a note whether its pads are the ones TensorFlow finds by itself."""
-    found = _same_pads(window, sizes)
-    flat = [size for pair in (*found, *window.pads) for size in pair]
-    return replace(window, same=known(*flat) and found == window.pads)
+    axes = zip(window.extents, window.strides, sizes, strict=True)
+    settled = all(known(extent) and (stride == 1 or known(size)) for extent, stride, size in axes)
+    settled = settled and known(*(size for pair in window.pads for size in pair))
+    return replace(window, same=settled and _same_pads(window, sizes) == window.pads)
 
 
 def pad_spatial(x: Tensor, pads: Pads, value: Any = 0) -> Tensor:
