@@ -36,7 +36,11 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
     if part == "conversion":
         rounds = options.rounds or (1 if options.quick else 2)
         settings = {"rounds": rounds, "limit": options.limit}
-        return conversion.report([conversion.measure(model, CACHE, **settings) for model in _shown(part, models)])
+        found = []
+        for model in _shown(part, models):
+            found.append(conversion.measure(model, CACHE, **settings))
+            print(conversion.line(found[-1]), file=sys.stderr, flush=True)
+        return conversion.report(found)
     if part == "memory":
         return memory.report(0.5 if options.quick else 4)
     return scaling.report((100, 1000) if options.quick else scaling.SIZES)

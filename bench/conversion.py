@@ -10,7 +10,7 @@ from bench.models import BenchModel
 from bench.peers import OURS, OURS_VERIFIED, PEERS, Converted, convert
 from bench.table import median, ratio, render
 
-__all__ = ["measure", "report"]
+__all__ = ["line", "measure", "report"]
 
 TOOLS = (OURS, OURS_VERIFIED, *PEERS)
 
@@ -62,6 +62,11 @@ def report(results: Iterable[Conversion]) -> str:
         f"{r.model}, {tool.name}: fails: {why}" for r in results for tool in TOOLS if (why := r.failure(tool.name))
     ]
     return render("Conversion: ours as a multiple of the peer's (below 1 is better)", columns, rows, notes)
+
+
+def line(result: Conversion) -> str:
+    """What is known of one model, while the others are still being measured."""
+    return " | ".join(_row(result))
 
 
 KINDS = ("process", "function", "peak")

@@ -11,10 +11,10 @@ from pathlib import Path
 def main(model: str, folder: str, result: str, verify: str = "") -> None:
     import tensorflow  # noqa: F401 - its import is part of the command's time, not of the function's
 
-    import trueport
+    from trueport import convert_file
 
     start = time.perf_counter()
-    report = trueport.convert_file(model, folder, verify=bool(verify), overwrite=True)
+    report = convert_file(model, folder, verify=bool(verify), overwrite=True)
     seconds = time.perf_counter() - start
     Path(result).write_text(json.dumps({"seconds": seconds, "stages": dict(report.seconds)}))
 
