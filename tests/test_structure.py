@@ -30,11 +30,12 @@ LEVELS = {
     "verifying": 4,
     "report": 5,
     "surgery": 5,
-    "pipeline": 6,
-    "backend": 7,
-    "cli": 7,
-    "__main__": 8,
-    "__init__": 8,
+    "routes": 6,
+    "pipeline": 7,
+    "backend": 8,
+    "cli": 8,
+    "__main__": 9,
+    "__init__": 9,
 }
 FRAMEWORKS = {"tensorflow", "keras", "torch", "onnxruntime", "tf_keras"}
 

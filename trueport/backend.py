@@ -17,6 +17,7 @@ from onnx.backend.base import Backend, BackendRep
 
 from trueport.errors import InvalidInput, UsageError
 from trueport.pipeline import Conversion, convert
+from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
 from trueport.runtimes.tensorflow import FunctionModel
 
 __all__ = ["TensorFlowBackend", "TensorFlowRep", "prepare", "run_model", "run_node", "supports_device"]
@@ -26,7 +27,8 @@ class TensorFlowRep(BackendRep):
     """A prepared model."""
 
     def __init__(self, conversion: Conversion) -> None:
-        built = conversion.built
+        assert isinstance(conversion.route, OnnxToTensorflow)
+        built = conversion.route.built
         self.conversion = conversion
         self.inputs = [port.name for port in built.inputs]
         self.outputs = [port.name for port in built.outputs]

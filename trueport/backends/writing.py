@@ -26,13 +26,16 @@ def check_free(path: Path, *, overwrite: bool) -> None:
 def written_aside(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """A place beside ``path`` to write to; renamed to it when the block ends well, removed when it does not.
 
-    What stood there before stays untouched until the new one is complete.
+    What stood there before stays untouched until the new one is complete. Files that were written beside it
+    (an ONNX model's weights) move with it.
     """
     check_free(path, overwrite=overwrite)
     holder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.absolute().parent))
     try:
         fresh = holder / path.name
         yield fresh
+        for companion in [item for item in holder.iterdir() if item != fresh]:
+            os.replace(companion, path.parent / companion.name)
         if path.exists():
             os.rename(path, holder / "replaced")
         os.rename(fresh, path)

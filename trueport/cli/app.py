@@ -30,7 +30,14 @@ app = typer.Typer(
     help="Move neural networks between PyTorch, ONNX and TensorFlow, and see that nothing was lost.",
 )
 
-Source = Annotated[Path, typer.Argument(help="the model: an .onnx file, or a zip that holds one")]
+Source = Annotated[
+    Path,
+    typer.Argument(help="the model: an .onnx file (or a zip that holds one), a SavedModel, a .keras, .h5 or .pb file"),
+]
+Signature = Annotated[str | None, typer.Option(help="which of a SavedModel's signatures")]
+Names = Annotated[str | None, typer.Option(metavar="X:0,Y:0", help="cut the TensorFlow graph at these tensors")]
+Shapes = Annotated[list[str] | None, typer.Option("--shape", metavar="NAME=1,224,224,3", help="narrow an input's dims")]
+Trust = Annotated[bool, typer.Option("--trust", help="run Python code that a Keras file carries (Lambda layers)")]
 Ops = Annotated[list[str] | None, typer.Option("--ops", help="a .py file or module with your own @maps operators")]
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
 
@@ -38,8 +45,20 @@ Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
 @app.command()
 def convert(
     source: Source,
-    output: Annotated[Path, typer.Option("--output", "-o", help="where the SavedModel goes")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="a folder for a SavedModel, or a file NAME.onnx")],
     ops: Ops = None,
+    opset: Annotated[int | None, typer.Option(help="of the ONNX file; by default the newest ONNX Runtime runs")] = None,
+    signature: Signature = None,
+    inputs: Names = None,
+    outputs: Names = None,
+    shape: Shapes = None,
+    inputs_as_nchw: Annotated[str | None, typer.Option(metavar="X,Y", help="take these inputs channel-first")] = None,
+    outputs_as_nchw: Annotated[str | None, typer.Option(metavar="X,Y", help="give these outputs channel-first")] = None,
+    external_data: Annotated[bool, typer.Option("--external-data", help="weights in a file of their own")] = False,
+    extensions: Annotated[
+        bool, typer.Option("--extensions", help="allow operators of onnxruntime-extensions where ONNX has none")
+    ] = False,
+    trust: Trust = False,
     verify: Annotated[bool, typer.Option(help="compare the written model with the source")] = True,
     data: Annotated[
         list[Path] | None, typer.Option(help="compare on these inputs: an .npz with an array per name")
@@ -51,6 +70,7 @@ def convert(
 ) -> None:
     """Convert a model, compare what was written with the source, and say what was lost."""
     from trueport.cli.arrays import read_samples
+    from trueport.cli.options import source_options
     from trueport.cli.progress import progress
     from trueport.pipeline import convert_file
 
@@ -63,6 +83,7 @@ def convert(
             data=read_samples(data) if data else None,
             overwrite=overwrite,
             progress=step,
+            **source_options(locals()),
         )
     if report is not None:
         report.write_text(result.to_json(), encoding="utf-8")
@@ -73,15 +94,21 @@ def convert(
 @app.command()
 def check(
     source: Source,
-    to: Annotated[str, typer.Option(help="the target")] = "tensorflow",
+    to: Annotated[str | None, typer.Option(help="the target: tensorflow or onnx")] = None,
     ops: Ops = None,
+    signature: Signature = None,
+    inputs: Names = None,
+    outputs: Names = None,
+    shape: Shapes = None,
+    trust: Trust = False,
     json: Json = False,
 ) -> None:
     """Say what would not survive a conversion, node by node, without converting."""
+    from trueport.cli.options import source_options
     from trueport.fidelity import EXACT, UNSUPPORTED
     from trueport.pipeline import check as check_model
 
-    result = check_model(source, to, ops=ops or ())
+    result = check_model(source, to, ops=ops or (), **source_options(locals()))
     _show(result, json=json)
     if result.fidelity == UNSUPPORTED:
         raise typer.Exit(REFUSED)

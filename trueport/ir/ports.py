@@ -29,7 +29,7 @@ from trueport.errors import ConversionError, InvalidInput
 from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.maps import map_type
 
-__all__ = ["CONTAINERS", "Kind", "Port", "make_ports", "pack", "unpack"]
+__all__ = ["CONTAINERS", "Kind", "Port", "identifier", "make_ports", "pack", "unpack"]
 
 Kind = Literal["tensor", "sequence", "optional", "optional_sequence", "map", "sequence_map"]
 
@@ -92,7 +92,7 @@ def make_ports(values: Iterable[ir.Value]) -> tuple[Port, ...]:
     ports = []
     for value in values:
         kind, dtype, key = _kind(value)
-        base = _identifier(value.name or "value")
+        base = identifier(value.name or "value")
         while any(base + suffix in taken for suffix in _SUFFIXES[kind]):
             base += "_"
         parts = tuple(base + suffix for suffix in _SUFFIXES[kind])
@@ -102,7 +102,7 @@ def make_ports(values: Iterable[ir.Value]) -> tuple[Port, ...]:
     return tuple(ports)
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
     """A name that both Python and TensorFlow take as an argument's."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)
     if not plain or plain[0].isdigit() or plain[0] == "_":

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import onnx_ir as ir
 
-__all__ = ["MADE_BY", "ORIGIN", "inherit", "mark_origins", "origins"]
+__all__ = ["MADE_BY", "ORIGIN", "inherit", "mark_origins", "origins", "plain_metadata"]
 
 ORIGIN = "trueport.origin"
 MADE_BY = "trueport.made_by"
@@ -32,3 +32,10 @@ def inherit(made: Iterable[ir.Node], *old: ir.Node, by: str) -> None:
         node.metadata_props[MADE_BY] = by
         if not node.name and old:
             node.name = old[0].name
+
+
+def plain_metadata(graph: ir.Graph) -> None:
+    """Drop empty entries, which say nothing and only make a file larger."""
+    for node in graph.all_nodes():
+        for key in [key for key, value in node.metadata_props.items() if not value]:
+            del node.metadata_props[key]

@@ -51,6 +51,8 @@ class OpMapping:
     """the handler also works on channel-last data (it asks ``t.channels_last``)"""
     random: bool = False
     """values depend on the runtime's generator and can't equal another runtime's"""
+    kept: bool = False
+    """the operator stays in the graph though its inputs are constants: folding it would lose what it stands for"""
     because: str = ""
     """why it is only approximate or lossy"""
     reference: Handler | None = None
@@ -84,6 +86,7 @@ def maps(
     reordered: Iterable[str] = (),
     channels_last: bool = False,
     random: bool = False,
+    kept: bool = False,
     because: str = "",
     reference: Handler | None = None,
 ) -> Callable[[_H], _H]:
@@ -105,6 +108,7 @@ def maps(
             reordered=frozenset(reordered),
             channels_last=channels_last,
             random=random,
+            kept=kept,
             because=because,
             reference=reference,
             by=handler.__module__,

@@ -9,7 +9,7 @@ from types import MappingProxyType, ModuleType
 import onnx_ir as ir
 
 from trueport.fidelity import UNSUPPORTED, Fidelity
-from trueport.ir.places import op_id, place
+from trueport.ir.places import NodeLike, op_id, place
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.declare import OpMapping, declared_by
 
@@ -82,7 +82,7 @@ class Registry:
         mapping = self.find(node.op_type, node.domain)
         return mapping is not None and mapping.channels_last
 
-    def assess(self, node: ir.Node) -> Finding:
+    def assess(self, node: NodeLike) -> Finding:
         """What the target can do with this node, and why not all of it."""
         mapping = self.find(node.op_type, node.domain)
         if mapping is None:
@@ -101,14 +101,14 @@ class Registry:
         worst = max([mapping.fidelity, *(reason.effect for reason in reasons)])
         return Finding(place(node), op_id(node), worst, mapping, tuple(reasons))
 
-    def _no_mapping(self, node: ir.Node) -> Reason:
+    def _no_mapping(self, node: NodeLike) -> Reason:
         return Reason(
             "no-mapping",
             f"{op_id(node)} has no mapping to {self.target}",
             f'declare it: @maps("{node.op_type}", domain="{node.domain}") in a module given by --ops',
         )
 
-    def _unaudited(self, node: ir.Node, mapping: OpMapping) -> Iterator[Reason]:
+    def _unaudited(self, node: NodeLike, mapping: OpMapping) -> Iterator[Reason]:
         schema = canonical_schema(node.op_type, node.domain)
         if schema and mapping.audited is not None and schema.since_version > mapping.audited:
             yield Reason(
@@ -119,7 +119,7 @@ class Registry:
             )
 
 
-def _wrong_types(node: ir.Node, mapping: OpMapping) -> Iterator[Reason]:
+def _wrong_types(node: NodeLike, mapping: OpMapping) -> Iterator[Reason]:
     schema = canonical_schema(node.op_type, node.domain)
     if schema is None or not mapping.dtypes:
         return

@@ -1,0 +1,11 @@
+"""TensorFlow, loaded at its first use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from trueport.lazy import LazyModule
+
+__all__ = ["tf"]
+
+tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")

@@ -1,0 +1,178 @@
+"""From any TensorFlow object to one flat traced function: tensors in, a dict of tensors out, weights captured."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.errors import InvalidModel, UsageError
+from trueport.frontends.tensorflow._tf import tf
+from trueport.frontends.tensorflow.dtypes import onnx_type
+from trueport.ir.ports import Port, identifier
+
+__all__ = ["Captured", "Spec", "capture", "named_leaves", "named_specs"]
+
+_COMPONENTS = {
+    "SparseTensorSpec": ("indices", "values", "dense_shape"),
+    "RaggedTensorSpec": ("values", "row_splits"),
+}
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One input as the source declares it: a TensorSpec, or that of a ragged or sparse tensor, and its name."""
+
+    name: str
+    spec: Any
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A traced function with flat inputs and outputs, and their names in the source."""
+
+    function: Any
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    held: Any = field(repr=False, default=None)
+    """what must live as long as the function: the model whose variables it uses"""
+
+    @property
+    def graph(self) -> Any:
+        return self.function.graph
+
+
+def capture(
+    call: Callable[..., Any],
+    specs: Sequence[Spec],
+    *,
+    shapes: Mapping[str, Sequence[int | None]] | None = None,
+    output_names: Sequence[str] | None = None,
+    held: Any = None,
+) -> Captured:
+    """Trace ``call``, which takes the inputs by position as ``specs`` describe them.
+
+    ``shapes`` narrows inputs; ``output_names`` is used where the result's structure gives no names.
+    """
+    flat = [part for spec in specs for part in _parts(spec)]
+    flat = _narrowed(flat, shapes or {})
+    names: list[str] = []
+
+    def traced(*tensors: Any) -> dict[str, Any]:
+        remaining = iter(tensors)
+        made = call(*(_packed(spec.spec, remaining) for spec in specs))
+        leaves = named_leaves(made, output_names)
+        names[:] = list(leaves)
+        return {f"output_{index}": tf.identity(tensor) for index, tensor in enumerate(leaves.values())}
+
+    parameters = [identifier(part.name) for part in flat]
+    if len(set(parameters)) < len(parameters):
+        parameters = [f"{name}_{index}" for index, name in enumerate(parameters)]
+    traced.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in parameters]
+    )
+    signature = [tf.TensorSpec(p.spec.shape, p.spec.dtype, name=n) for p, n in zip(flat, parameters, strict=True)]
+    function = tf.function(traced, input_signature=signature, autograph=False).get_concrete_function()
+    made = [function.structured_outputs[f"output_{index}"] for index in range(len(names))]
+    inputs = [_port(part.name, part.spec, name) for part, name in zip(flat, parameters, strict=True)]
+    outputs = [
+        _port(name, tensor, f"output_{index}") for index, (name, tensor) in enumerate(zip(names, made, strict=True))
+    ]
+    return Captured(function, tuple(inputs), tuple(outputs), held)
+
+
+def _parts(spec: Spec) -> list[Spec]:
+    """A plain tensor is itself; a ragged or sparse one is its component tensors."""
+    parts = tf.nest.flatten(spec.spec, expand_composites=True)
+    if len(parts) == 1:
+        return [Spec(spec.name, parts[0])]
+    kinds = _COMPONENTS.get(type(spec.spec).__name__, ())
+    suffixes = kinds if len(kinds) == len(parts) else [f"part{index}" for index in range(len(parts))]
+    return [Spec(f"{spec.name}__{suffix}", part) for suffix, part in zip(suffixes, parts, strict=True)]
+
+
+def _packed(spec: Any, remaining: Iterator[Any]) -> Any:
+    count = len(tf.nest.flatten(spec, expand_composites=True))
+    return tf.nest.pack_sequence_as(spec, [next(remaining) for _ in range(count)], expand_composites=True)
+
+
+def _narrowed(parts: Sequence[Spec], shapes: Mapping[str, Sequence[int | None]]) -> list[Spec]:
+    names = [part.name for part in parts]
+    for name in shapes:
+        if name not in names:
+            raise UsageError(f"there is no input {name!r}", where="shapes", remedy=f"the model's inputs: {names}")
+    found = []
+    for part in parts:
+        wanted = tf.TensorShape(shapes.get(part.name, part.spec.shape))
+        if not part.spec.shape.is_compatible_with(wanted):
+            raise UsageError(f"{wanted} does not fit the model's {part.spec.shape}", where=f"shape of {part.name!r}")
+        found.append(Spec(part.name, tf.TensorSpec(part.spec.shape.merge_with(wanted), part.spec.dtype)))
+    return found
+
+
+def named_leaves(structure: Any, names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Tensors of a result by name: a dict's keys, a tuple's fields, ``names`` or ``output_0`` and on for the rest."""
+    leaves = list(_walk(structure, ""))
+    if not leaves:
+        raise InvalidModel("returns no tensor", remedy="a model must return at least one")
+    given = iter(names or ())
+    found: dict[str, Any] = {}
+    for index, (path, tensor) in enumerate(leaves):
+        name = path or next(given, f"output_{index}")
+        while name in found:
+            name += "_"
+        found[name] = tensor
+    return found
+
+
+def _walk(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _walk(item, _join(path, str(key)))
+    elif hasattr(value, "_fields"):
+        for key in value._fields:
+            yield from _walk(getattr(value, key), _join(path, key))
+    elif isinstance(value, (list, tuple)):
+        for index, item in enumerate(value):
+            yield from _walk(item, _join(path, str(index)) if path else "")
+    elif value is not None:
+        parts = tf.nest.flatten(value, expand_composites=True)
+        suffixes = _COMPONENTS.get(type(value).__name__ + "Spec", ())
+        for index, part in enumerate(parts):
+            tail = suffixes[index] if len(suffixes) == len(parts) else f"part{index}"
+            yield (path if len(parts) == 1 else f"{path or 'output'}__{tail}", tf.convert_to_tensor(part))
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key
+
+
+def _port(name: str, spec: Any, part: str) -> Port:
+    dims: tuple[int | str | None, ...] | None = None if spec.shape.rank is None else tuple(spec.shape.as_list())
+    return Port(name, "tensor", _border_type(spec).name, dims, (part,))
+
+
+def _border_type(spec: Any) -> ir.DataType:
+    return onnx_type(spec.dtype)
+
+
+def named_specs(positional: Sequence[Spec], named: Mapping[str, Any], names: Sequence[str] = ()) -> list[Spec]:
+    """Every tensor in nested arguments as an input of its own: ``names`` in their order, or the path to it."""
+    paths = [item for spec in positional for item in _paths(spec.spec, spec.name)]
+    paths += [item for name in sorted(named) for item in _paths(named[name], name)]
+    return [Spec(names[i] if i < len(names) else path, leaf) for i, (path, leaf) in enumerate(paths)]
+
+
+def _paths(structure: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """In the order of tf.nest: dicts by their sorted keys."""
+    if isinstance(structure, Mapping):
+        for key in sorted(structure):
+            yield from _paths(structure[key], _join(path, str(key)))
+    elif isinstance(structure, (list, tuple)):
+        for index, item in enumerate(structure):
+            yield from _paths(item, _join(path, str(index)))
+    else:
+        yield path, structure

@@ -1,0 +1,83 @@
+"""What depends on constants alone is computed by TensorFlow itself, here, so that handlers know shapes and axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.frontends.tensorflow._tf import tf
+from trueport.frontends.tensorflow.binding import input_groups
+from trueport.frontends.tensorflow.dtypes import is_tensor_type, numpy_of
+from trueport.frontends.tensorflow.nodes import SourceNode
+from trueport.ir.build import known_array
+
+__all__ = ["folded"]
+
+SIZE_LIMIT = 1 << 16
+"""Elements of a tensor that is computed here."""
+_DIMS = 16
+"""Elements of a vector that TensorFlow is asked for though not all it hangs on is known: shapes, axes, sizes."""
+
+
+def folded(node: SourceNode) -> list[np.ndarray] | None:
+    """The outputs of an operation whose inputs are known constants; None where they are not."""
+    outputs = node.operation.outputs
+    if not outputs or not all(is_tensor_type(tensor.dtype) and not tensor.dtype.is_complex for tensor in outputs):
+        return None
+    if any(tensor.dtype.is_quantized for tensor in outputs):
+        return None
+    known = [_known(value) for value in node.inputs]
+    if node.inputs and all(array is not None for array in known) and _may_run(node):
+        return _evaluate(node, known)
+    return _dims_known(node)
+
+
+def _known(value: Any) -> np.ndarray | None:
+    if not isinstance(value, ir.Value) or value.meta.get("weight") or value.const_value is None:
+        return None
+    return known_array(value) if value.const_value.size <= SIZE_LIMIT else None
+
+
+def _may_run(node: SourceNode) -> bool:
+    definition = node.operation.op_def
+    calls = any(a.type in ("func", "list(func)") for a in definition.attr)
+    sizes = [tensor.shape.num_elements() for tensor in node.operation.outputs]
+    small = all(size is None or size <= SIZE_LIMIT for size in sizes)
+    return small and not definition.is_stateful and not calls and hasattr(tf.raw_ops, node.op_type)
+
+
+def _evaluate(node: SourceNode, known: list[Any]) -> list[np.ndarray] | None:
+    constants = [tf.constant(array, dtype=t.dtype) for array, t in zip(known, node.operation.inputs, strict=True)]
+    groups = input_groups(SourceNode(node.operation, node.name, constants))
+    named = {
+        arg.name: list(group) if isinstance(group, tuple) else group
+        for arg, group in zip(node.operation.op_def.input_arg, groups, strict=True)
+    }
+    counted = {arg.number_attr for arg in node.operation.op_def.input_arg}
+    deduced = (
+        counted
+        | {arg.type_attr for arg in node.operation.op_def.input_arg}
+        | {arg.type_list_attr for arg in node.operation.op_def.input_arg}
+    )
+    attributes = {a.name: node.operation.get_attr(a.name) for a in node.operation.op_def.attr if a.name not in deduced}
+    with tf.init_scope():
+        made = getattr(tf.raw_ops, node.op_type)(**named, **attributes)
+    tensors = [made] if len(node.operation.outputs) == 1 and not isinstance(made, (list, tuple)) else list(made)
+    arrays = [numpy_of(tensor.numpy()) for tensor in tf.nest.flatten(tensors)]
+    return arrays if all(array.size <= SIZE_LIMIT for array in arrays) else None
+
+
+def _dims_known(node: SourceNode) -> list[np.ndarray] | None:
+    """A shape or a size that hangs on static shapes only."""
+    if node.op_type == "Const":
+        return None
+    found = []
+    for tensor in node.operation.outputs:
+        size = tensor.shape.num_elements()
+        value = tf.get_static_value(tensor) if tensor.dtype.is_integer and size is not None and size <= _DIMS else None
+        if value is None:
+            return None
+        found.append(np.asarray(value))
+    return found

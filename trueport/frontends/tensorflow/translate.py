@@ -1,0 +1,207 @@
+"""From a TensorFlow graph to an ONNX graph: the only loop over operations in this frontend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.errors import ConversionError, EmitError, TrueportError
+from trueport.fidelity import UNSUPPORTED, Fidelity, Loss
+from trueport.frontends.tensorflow._tf import tf
+from trueport.frontends.tensorflow.binding import arguments
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, onnx_type
+from trueport.frontends.tensorflow.folding import folded
+from trueport.frontends.tensorflow.functions import FunctionLibrary
+from trueport.frontends.tensorflow.nodes import COMPLEX, TF, SourceNode
+from trueport.frontends.tensorflow.values import Pair, Translated, Unknown
+from trueport.ir.build import Builder
+from trueport.ir.places import place
+from trueport.ir.provenance import ORIGIN
+from trueport.mapping.declare import OpMapping
+from trueport.mapping.registry import Finding, Reason, Registry
+
+__all__ = ["SOURCE_OP", "Translator"]
+
+SOURCE_OP = "trueport.source_op"
+"""Metadata of a node: the TensorFlow operator it comes from."""
+
+
+class Translator:
+    """Translates graphs with one registry and remembers what was found and lost on the way."""
+
+    def __init__(self, registry: Registry) -> None:
+        self.findings: list[Finding] = []
+        self.losses: list[Loss] = []
+        self._registry = registry
+        self._library = FunctionLibrary()
+        self._seen: set[tuple[str, str]] = set()
+
+    def run(
+        self, graph: Any, inputs: Sequence[Translated], outputs: Sequence[Any], op: Builder, prefix: str = ""
+    ) -> list[Translated]:
+        """The outputs of a FuncGraph whose inputs are given, made by nodes that ``op`` adds."""
+        values = {tensor.name: value for tensor, value in zip(graph.inputs, inputs, strict=True)}
+        for operation in _needed(graph, outputs, values):
+            node = SourceNode(
+                operation,
+                prefix + operation.name,
+                [values[tensor.name] for tensor in operation.inputs],
+                _domain(operation),
+            )
+            results = self._translate(node, op)
+            for tensor, result in zip(operation.outputs, results, strict=False):
+                values[tensor.name] = result
+        return [values[tensor.name] for tensor in outputs]
+
+    def call(self, t: Translation, function: str, inputs: Sequence[Translated]) -> list[Translated]:
+        """A function's outputs, its body translated into the graph that ``t`` builds."""
+        shapes = [_tf_shape(value) for value in inputs]
+        body = self._library.body(t.node.operation.graph, function, shapes)
+        metadata = dict(t.op.metadata)
+        results = self.run(body, inputs, body.outputs, t.op, _inner_prefix(t.node.name, body))
+        t.op.metadata.update(metadata)
+        return results
+
+    def redo(self, t: Translation, inputs: Sequence[Any]) -> Any:
+        """The operation by its plain declaration, with other inputs by argument."""
+        mapping = self._registry.find(t.node.op_type, TF)
+        if mapping is None:
+            raise t.fail(f"{t.node.op_type} has no mapping to {self._registry.target}")
+        _, attributes = arguments(t.node, mapping)
+        return mapping.handler(t, *inputs, **attributes)
+
+    def lose(self, node: SourceNode, what: str, because: str, fidelity: Fidelity) -> None:
+        loss = Loss(place(node), what, because, fidelity)
+        if loss not in self.losses:
+            self.losses.append(loss)
+
+    def _translate(self, node: SourceNode, op: Builder) -> Sequence[Translated]:
+        outputs = node.operation.outputs
+        if any(isinstance(value, Unknown) for value in _flat(node.inputs)):
+            self._note(self._registry.assess(node))
+            return [Unknown() for _ in outputs]
+        op.metadata.update({ORIGIN: node.name, SOURCE_OP: node.op_type})
+        mapping = self._registry.find(node.op_type, node.domain)
+        constants = None if mapping is None or mapping.kept else folded(node)
+        if constants is not None:
+            return [op.const(array, node.name) for array in constants]
+        finding = self._registry.assess(node)
+        if mapping is None or finding.fidelity == UNSUPPORTED:
+            self._note(finding)
+            return [Unknown() for _ in outputs]
+        try:
+            results = self._handled(node, mapping, op)
+        except ConversionError as error:
+            reason = Reason("refused", error.why, error.remedy)
+            self._note(Finding(finding.where, finding.op, UNSUPPORTED, mapping, (reason,)))
+            return [Unknown() for _ in outputs]
+        self._note(finding)
+        for index, value in enumerate(results[: len(outputs)]):
+            _settle(value, node, index, op)
+        return results
+
+    def _note(self, finding: Finding) -> None:
+        key = (finding.where, finding.op)
+        if key not in self._seen:
+            self._seen.add(key)
+            self.findings.append(finding)
+
+    def _handled(self, node: SourceNode, mapping: OpMapping, op: Builder) -> Sequence[Translated]:
+        inputs, attributes = arguments(node, mapping)
+        try:
+            made = mapping.handler(Translation(node, op, self), *inputs, **attributes)
+        except TrueportError:
+            raise
+        except Exception as error:
+            raise EmitError(
+                f"its handler {mapping.handler.__name__} failed: {type(error).__name__}: {error}",
+                where=place(node),
+                remedy="report it with the model; a node can be replaced by your own @maps (--ops FILE)",
+            ) from error
+        if isinstance(made, (tuple, list)) and not isinstance(made, Pair):
+            return list(made)
+        return [] if made is None else [made]
+
+
+def _flat(values: Iterable[Any]) -> Iterable[Any]:
+    for value in values:
+        yield from value if isinstance(value, tuple) and not isinstance(value, Pair) else (value,)
+
+
+def _domain(operation: Any) -> str:
+    tensors = (*operation.inputs, *operation.outputs)
+    return COMPLEX if any(tensor.dtype.is_complex for tensor in tensors) else TF
+
+
+def _needed(graph: Any, outputs: Sequence[Any], given: Mapping[str, Any]) -> list[Any]:
+    """Operations that the outputs depend on, and those with an effect, in an order in which they can run."""
+    wanted = {tensor.op for tensor in outputs if tensor.name not in given}
+    effects = [
+        operation for operation in graph.get_operations() if operation.op_def.is_stateful and not operation.outputs
+    ]
+    waiting = [*wanted, *effects]
+    found = set(waiting)
+    while waiting:
+        for tensor in waiting.pop().inputs:
+            if tensor.name not in given and tensor.op not in found:
+                found.add(tensor.op)
+                waiting.append(tensor.op)
+    return [operation for operation in graph.get_operations() if operation in found]
+
+
+def _inner_prefix(name: str, body: Any) -> str:
+    """Bodies of control flow keep the names of the scope they were traced in; those of calls stand under the call."""
+    own = any(operation.name.startswith(f"{name}/") for operation in body.get_operations())
+    return "" if own else f"{name}/"
+
+
+def _tf_shape(value: Translated) -> Any:
+    if not isinstance(value, ir.Value) or value.shape is None:
+        return tf.TensorShape(None if isinstance(value, ir.Value) else [])
+    return tf.TensorShape([dim if isinstance(dim, int) else None for dim in value.shape])
+
+
+def _settle(value: Translated, node: SourceNode, index: int, op: Builder) -> None:
+    """Give a result TensorFlow's name and what TensorFlow knows of its type and shape."""
+    tensor = node.operation.outputs[index]
+    if isinstance(value, Pair):
+        for part, suffix in zip(value, ("real", "imag"), strict=True):
+            _describe(part, tensor, COMPLEX_PARTS[onnx_type(tensor.dtype)])
+            _rename(part, f"{_name(node, index)}.{suffix}", op)
+    elif isinstance(value, ir.Value) and is_tensor_type(tensor.dtype):
+        _describe(value, tensor, onnx_type(tensor.dtype))
+        _rename(value, _name(node, index), op)
+
+
+def _name(node: SourceNode, index: int) -> str:
+    return f"{node.name}:{index}" if index else node.name
+
+
+def _describe(value: ir.Value, tensor: Any, dtype: ir.DataType) -> None:
+    if value.type is None:
+        value.type = ir.TensorType(dtype)
+    if value.dtype != dtype:
+        raise EmitError(
+            f"its handler makes {value.dtype}, TensorFlow {dtype}", where=f"{tensor.op.name} ({tensor.op.type})"
+        )
+    if tensor.shape.rank is None or value.const_value is not None:
+        return
+    known = tensor.shape.as_list()
+    have = value.shape
+    if have is None or have.rank() != len(known):
+        value.shape = ir.Shape(known)
+    else:
+        value.shape = ir.Shape(
+            [mine if isinstance(mine, int) or its is None else its for mine, its in zip(have, known, strict=True)]
+        )
+
+
+def _rename(value: ir.Value, name: str, op: Builder) -> None:
+    """Only what this operation made: an input handed on keeps the name it has."""
+    maker = value.producer()
+    if maker is not None and not value.meta.get("named") and maker.metadata_props.get(ORIGIN) == op.metadata[ORIGIN]:
+        value.name = op.fresh(name)
+        value.meta["named"] = True

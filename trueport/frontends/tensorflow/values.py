@@ -1,0 +1,64 @@
+"""What stands for a TensorFlow tensor while its graph is translated: mostly an ONNX value, sometimes more than one.
+
+ir.Value    a tensor
+Pair        a complex tensor: its real and its imaginary part
+Resource    the handle of a variable or of a lookup table
+Listing     a TensorList, as an ONNX sequence or as the tensor it was made from
+Opaque      a handle that has no form in ONNX; only an operator that uses it is refused
+Unknown     the result of an operation that was refused: what depends on it is only assessed
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx_ir as ir
+
+__all__ = ["Listing", "Opaque", "Pair", "Resource", "Translated", "Unknown"]
+
+
+class Pair(NamedTuple):
+    """A complex tensor."""
+
+    real: ir.Value
+    imag: ir.Value
+
+
+@dataclass
+class Resource:
+    """A variable or a table of the source, shared by all who hold its handle; read only when it is used."""
+
+    name: str
+    handle: Any
+    """TensorFlow's eager handle; None for one that the graph itself makes"""
+    value: ir.Value | None = None
+    """a variable's value at this point of the program, once it was read or written"""
+    written: bool = False
+    table: tuple[np.ndarray, np.ndarray] | None = None
+    """a table's keys and values, once they were read"""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list of tensors of one element type: an ONNX sequence, or the rows of ``stacked``."""
+
+    dtype: ir.DataType
+    sequence: ir.Value | None = None
+    stacked: ir.Value | None = None
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A handle that ONNX has no word for."""
+
+    what: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Nothing is known of it: what makes it was refused."""
+
+
+Translated = ir.Value | Pair | Resource | Listing | Opaque | Unknown

@@ -1,0 +1,80 @@
+"""Variables and tables behind captured handles, read where they are used and not before."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.frontends.tensorflow._tf import tf
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.dtypes import numpy_of, tf_type
+from trueport.frontends.tensorflow.values import Resource, Translated
+
+__all__ = ["read_table", "read_variable", "write_variable"]
+
+_IN_MEMORY = 1 << 12
+"""Bytes up to which a variable is read at once; larger ones are read when the model is written."""
+
+
+def read_variable(t: Translation, resource: Translated, dtype: ir.DataType) -> ir.Value:
+    """The variable's value at this point of the program."""
+    if not isinstance(resource, Resource):
+        raise t.fail("reads a variable that is not known here", "save the model with its variables")
+    if resource.value is None:
+        if resource.handle is None:
+            raise t.fail(
+                f"reads the variable {resource.name!r}, which nothing has set", "load the model with its values"
+            )
+        resource.value = _stored(t, resource, dtype)
+    return resource.value
+
+
+def write_variable(t: Translation, resource: Translated, value: ir.Value) -> None:
+    """From here on the variable holds this value."""
+    if not isinstance(resource, Resource):
+        raise t.fail("writes a variable that is not known here", "save the model with its variables")
+    if not t.op.is_root:
+        raise t.fail("writes a variable inside control flow", "return the value from the branch or the loop instead")
+    resource.value, resource.written = value, True
+
+
+def _stored(t: Translation, resource: Resource, dtype: ir.DataType) -> ir.Value:
+    handle = resource.handle
+    kind = tf_type(dtype)
+    shape = _shape(handle)
+
+    def read() -> ir.TensorProtocol:
+        array = numpy_of(tf.raw_ops.ReadVariableOp(resource=handle, dtype=kind).numpy())
+        return ir.tensor(array, dtype=dtype)
+
+    asked = t.node.operation.inputs[0].op.name
+    resource.name = resource.name or asked.removesuffix("/resource").removesuffix("/ReadVariableOp")
+    large = shape is not None and dtype != ir.DataType.STRING and math.prod(shape) * dtype.bitwidth > 8 * _IN_MEMORY
+    tensor: Any = ir.LazyTensor(read, dtype=dtype, shape=ir.Shape(shape or ())) if large else read()
+    value = t.op.stored(tensor, resource.name)
+    value.meta["weight"] = True
+    return value
+
+
+def _shape(handle: Any) -> tuple[int, ...] | None:
+    """The shape that a handle's variable was declared with, where that is complete."""
+    data = getattr(handle, "_handle_data", None)
+    if data is None or not data.shape_and_type:
+        return None
+    shape = tf.TensorShape(data.shape_and_type[0].shape)
+    return tuple(shape.as_list()) if shape.is_fully_defined() else None
+
+
+def read_table(t: Translation, resource: Translated, keys: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
+    """All keys and values of a lookup table, by their ONNX types."""
+    if not isinstance(resource, Resource) or (resource.handle is None and resource.table is None):
+        raise t.fail("looks up a table that is not known here", "save the model with its table initialized")
+    if resource.table is None:
+        found = tf.raw_ops.LookupTableExportV2(
+            table_handle=resource.handle, Tkeys=tf_type(keys), Tvalues=tf_type(values)
+        )
+        resource.table = numpy_of(found[0].numpy()), numpy_of(found[1].numpy())
+    return resource.table

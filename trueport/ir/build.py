@@ -1,0 +1,175 @@
+"""Building an ONNX graph node by node, types and shapes known as soon as a node stands.
+
+    op = Builder(graph)
+    y = op.Add(x, op.like(1.0, x))          # an ir.Value
+    values, indices = op.TopK(x, [3], outputs=2)
+
+An input may be a value, None (absent), an array, a list of integers or an integer (int64). Attributes are
+keywords; None leaves one out. Nodes mean what they mean at the canonical opsets. Constants stand in the outermost
+graph, once each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from onnx.shape_inference import InferenceError, infer_node_outputs
+
+from trueport.errors import EmitError
+from trueport.ir.dtypes import numpy_dtype
+from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
+
+__all__ = ["Builder", "known_array"]
+
+Operand = ir.Value | np.ndarray | np.generic | Sequence[int] | int | None
+
+_SMALL = 1024
+"""Elements up to which a constant is looked at by shape inference, and stored once however often it is made."""
+
+
+class Builder:
+    """Appends nodes to one graph; ``inside()`` makes one for a graph in an attribute."""
+
+    def __init__(self, graph: ir.Graph, outer: Builder | None = None) -> None:
+        self.graph = graph
+        self._root: Builder = outer._root if outer else self
+        self._names: set[str] = outer._names if outer else {value.name or "" for value in graph.inputs}
+        self._constants: dict[Any, ir.Value] = outer._constants if outer else {}
+        self._counts: dict[str, int] = outer._counts if outer else {}
+        self.metadata: dict[str, str] = outer.metadata if outer else {}
+        """stamped on each node that is made"""
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it builds the main graph, not one in an attribute."""
+        return self._root is self
+
+    def inside(self, inputs: Sequence[ir.Value] = ()) -> Builder:
+        """A builder for a subgraph with these inputs; it sees all values of the graphs around it."""
+        for value in inputs:
+            value.name = self.fresh(value.name or "input")
+        return Builder(ir.Graph(inputs, [], nodes=[], name=self.fresh("body")), self)
+
+    def __getattr__(self, op_type: str) -> Callable[..., Any]:
+        if op_type.startswith("_"):
+            raise AttributeError(op_type)
+        return lambda *inputs, **options: self.add(op_type, inputs, options)
+
+    def add(self, op_type: str, inputs: Sequence[Operand], options: Mapping[str, Any]) -> Any:
+        """One node; its value, or a tuple of values when ``outputs`` says how many."""
+        attributes = {name: value for name, value in options.items() if value is not None}
+        domain = attributes.pop("domain", "")
+        count = attributes.pop("outputs", None)
+        values = [self.value(operand) for operand in inputs]
+        while values and values[-1] is None:
+            values.pop()
+        node = ir.node(
+            op_type,
+            values,
+            attributes,
+            domain=domain,
+            num_outputs=count or 1,
+            name=self.fresh(op_type),
+            metadata_props=dict(self.metadata),
+        )
+        for value in node.outputs:
+            value.name = self.fresh(node.name or op_type)
+        self.graph.append(node)
+        self._infer(node)
+        return node.outputs[0] if count is None else tuple(node.outputs)
+
+    def value(self, operand: Operand) -> ir.Value | None:
+        """An operand as a value of the graph."""
+        if operand is None or isinstance(operand, ir.Value):
+            return operand
+        if isinstance(operand, (np.ndarray, np.generic)):
+            return self.const(operand)
+        return self.const(np.array(operand, np.int64))
+
+    def const(self, array: Any, name: str = "const") -> ir.Value:
+        """An initializer; small equal ones are made once."""
+        found = np.asarray(array)
+        key = (found.dtype, found.shape, repr(found.tolist()) if found.dtype == object else found.tobytes())
+        if found.size > _SMALL or key not in self._constants:
+            tensor = ir.StringTensor(_encoded(found)) if found.dtype == object else ir.tensor(found)
+            made = self.stored(tensor, name)
+            if found.size > _SMALL:
+                return made
+            self._constants[key] = made
+        return self._constants[key]
+
+    def stored(self, tensor: ir.TensorProtocol, name: str) -> ir.Value:
+        """An initializer that holds a tensor, which need not be in memory."""
+        value = ir.Value(
+            name=self.fresh(name),
+            shape=ir.Shape(tensor.shape.numpy()),
+            type=ir.TensorType(tensor.dtype),
+            const_value=tensor,
+        )
+        self._root.graph.register_initializer(value)
+        return value
+
+    def like(self, number: Any, value: ir.Value) -> ir.Value:
+        """A constant of another value's element type."""
+        assert value.dtype is not None
+        with np.errstate(over="ignore"):
+            return self.const(np.asarray(number).astype(numpy_dtype(value.dtype)))
+
+    def fresh(self, base: str) -> str:
+        """A name that nothing in the model has yet."""
+        name = base
+        while name in self._names:
+            self._counts[base] = self._counts.get(base, 0) + 1
+            name = f"{base}_{self._counts[base]}"
+        self._names.add(name)
+        return name
+
+    def _infer(self, node: ir.Node) -> None:
+        schema = canonical_schema(node.op_type, node.domain)
+        if schema is None or any(a.type == ir.AttributeType.GRAPH for a in node.attributes.values()):
+            return  # who makes a node with graphs knows the types
+        known = [value for value in node.inputs if value is not None and value.type is not None]
+        try:
+            found = infer_node_outputs(
+                schema,
+                ir.to_proto(node),
+                {value.name or "": ir.to_proto(value).type for value in known},
+                input_data=_data(known),
+                opset_imports=[onnx.helper.make_opsetid(d, v) for d, v in CANONICAL_OPSETS.items()],
+            )
+        except InferenceError as error:
+            raise EmitError(
+                f"makes a node that ONNX does not allow: {' '.join(str(error).split())[:300]}",
+                where=f"{node.op_type} of {[f'{v.dtype}{v.shape}' for v in known]}",
+            ) from error
+        for value in node.outputs:
+            proto = found.get(value.name or "")
+            if proto is not None:
+                value.type = ir.serde.deserialize_type_proto_for_type(proto)
+                value.shape = ir.serde.deserialize_type_proto_for_shape(proto)
+
+
+def known_array(value: ir.Value | None) -> np.ndarray | None:
+    """The array of a constant, else None."""
+    if value is None or value.const_value is None or value.is_graph_input():
+        return None
+    return np.asarray(value.const_value.numpy())
+
+
+def _data(values: Iterable[ir.Value]) -> dict[str, onnx.TensorProto]:
+    return {
+        value.name or "": ir.to_proto(value.const_value)
+        for value in values
+        if value.const_value is not None and value.const_value.size <= _SMALL
+    }
+
+
+def _encoded(array: np.ndarray) -> np.ndarray:
+    flat = [item if isinstance(item, bytes) else str(item).encode() for item in array.ravel()]
+    encoded = np.empty(len(flat), object)
+    encoded[:] = flat
+    return encoded.reshape(array.shape)

@@ -1,0 +1,38 @@
+"""From a frontend's graph to an ONNX model that people keep: simplified, layouts settled, at the opset asked for."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+from onnx_ir.passes.common import RemoveUnusedNodesPass
+
+from trueport.fidelity import Loss
+from trueport.passes.fold import fold_constants
+from trueport.passes.fuse import simplify
+from trueport.passes.layout import assign_layouts
+from trueport.passes.shapes import infer_shapes
+
+__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
+
+DEFAULT_OPSET = 26
+"""The newest that the current ONNX Runtime release runs."""
+OLDEST_OPSET = 13
+
+_MAX_FOLDING_ROUNDS = 8
+
+
+def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
+    """Drop what does nothing, know what can be known, cancel transposes, lower the opset, in place."""
+    RemoveUnusedNodesPass()(model)
+    infer_shapes(model)
+    for _ in range(_MAX_FOLDING_ROUNDS):
+        if not fold_constants(model):
+            break
+        infer_shapes(model)
+    simplify(model)
+    # No operator of ONNX wants channel-last data: those with channels keep their order, all others follow them.
+    assign_layouts(model, lambda _: False)
+    fold_constants(model)
+    simplify(model)
+    RemoveUnusedNodesPass()(model)
+    model.opset_imports[""] = opset
+    return []

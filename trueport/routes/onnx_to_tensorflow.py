@@ -1,0 +1,78 @@
+"""An ONNX model to a SavedModel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+
+from trueport.backends.tensorflow.module import Built, build_module
+from trueport.backends.tensorflow.registry import registry
+from trueport.backends.tensorflow.save import write_saved_model
+from trueport.checking.assess import assess_model
+from trueport.frontends.onnx.describe import describe
+from trueport.frontends.onnx.load import OnnxSource, load_onnx, unpacked
+from trueport.ir.ports import Port
+from trueport.mapping.user import with_user_ops
+from trueport.passes.pipeline import canonicalize
+from trueport.routes.base import Ops, Route
+from trueport.runtimes.base import Model
+from trueport.runtimes.detect import load_model, load_source
+from trueport.runtimes.tensorflow import FunctionModel
+
+__all__ = ["OnnxToTensorflow"]
+
+
+class OnnxToTensorflow(Route):
+    """Read the file, raise it to the canonical opset, trace one TensorFlow function."""
+
+    target = "tensorflow"
+
+    def __init__(self, source: OnnxSource, ops: Ops) -> None:
+        super().__init__()
+        # Unpacked once for both readers: the frontend, and the runtime that the result is compared with.
+        self._source = source if isinstance(source, (onnx.ModelProto, ir.Model)) else unpacked(Path(source))
+        self._name = "the model" if isinstance(source, (onnx.ModelProto, ir.Model)) else str(source)
+        self.registry = with_user_ops(registry(), ops)
+        self._model: ir.Model | None = None
+        self._described: dict[str, Any] = {}
+        self._built: Built | None = None
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    @property
+    def built(self) -> Built:
+        if self._built is None:
+            self._built = build_module(self.graph(), self.registry, self._described)
+        return self._built
+
+    def capture(self) -> None:
+        self._model = load_onnx(self._source)
+        self._described = describe(self._model)
+
+    def canonicalize(self) -> None:
+        self.losses += canonicalize(self.graph(), self.registry)
+        self.findings = assess_model(self.graph(), self.registry)
+
+    def emit(self) -> Any:
+        return self.built.module
+
+    def write(self, place: Path) -> None:
+        write_saved_model(self.built, place)
+
+    def ports(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        return self.built.inputs, self.built.outputs
+
+    def runs(self, written: Path | None) -> tuple[Model | str, Model]:
+        source = load_source(self._source, [mapping for mapping in self.registry if mapping.reference])
+        built = self.built
+        target = load_model(written) if written else FunctionModel(built.function, built.function, built.map)
+        return source, target
+
+    def graph(self) -> ir.Model:
+        assert self._model is not None, "capture comes first"
+        return self._model

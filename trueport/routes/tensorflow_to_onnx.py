@@ -1,0 +1,114 @@
+"""A TensorFlow or Keras model to an ONNX file."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.backends.onnx.save import write_onnx
+from trueport.backends.tensorflow.registry import registry as onnx_operators
+from trueport.errors import EmitError, UsageError
+from trueport.frontends.tensorflow.capture import Captured
+from trueport.frontends.tensorflow.load import load_captured
+from trueport.frontends.tensorflow.registry import registry
+from trueport.frontends.tensorflow.sources import Options, capture_source
+from trueport.ir.artifact import ArtifactMap
+from trueport.ir.ports import Port, make_ports
+from trueport.mapping.registry import Registry
+from trueport.mapping.user import with_user_ops
+from trueport.passes.outgoing import DEFAULT_OPSET, OLDEST_OPSET, arrange_for_onnx
+from trueport.routes.base import Ops, Route
+from trueport.runtimes.base import Model
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.runtimes.tensorflow import FunctionModel
+
+__all__ = ["TensorflowToOnnx"]
+
+
+class TensorflowToOnnx(Route):
+    """Trace one flat function, translate its graph, settle layouts and opset, write a file that is known to run."""
+
+    target = "onnx"
+
+    def __init__(
+        self, source: Any, ops: Ops, options: Options, *, opset: int | None = None, external_data: bool = False
+    ) -> None:
+        super().__init__()
+        self._source = source
+        self._options = options
+        self._opset = _checked_opset(opset)
+        self._external_data = external_data
+        self.registry = with_user_ops(registry(), ops)
+        self._captured: Captured | None = None
+        self._model: ir.Model | None = None
+        self._arranged = False
+
+    @property
+    def name(self) -> str:
+        return str(self._source) if isinstance(self._source, (str, Path)) else "the model"
+
+    def capture(self) -> None:
+        self._captured = capture_source(self._source, self._options)
+
+    def canonicalize(self) -> None:
+        assert self._captured is not None
+        loaded = load_captured(self._captured, self.registry)
+        self._model, self.findings = loaded.model, loaded.findings
+        self.losses += loaded.losses
+
+    def emit(self) -> ir.Model:
+        if not self._arranged:
+            self.losses += arrange_for_onnx(self.graph(), self._opset)
+            self._arranged = True
+        return self.graph()
+
+    def write(self, place: Path) -> None:
+        write_onnx(self.emit(), place, external_data=self._external_data)
+        model = OnnxRuntimeModel(place)
+        try:
+            model.prepare()
+        except Exception as error:  # ONNX Runtime raises types of its own, not public ones
+            raise EmitError(
+                f"ONNX Runtime does not take the model that was made: {' '.join(str(error).split())[:400]}",
+                where=place.name,
+                remedy="nothing was written; report it with the source model",
+            ) from error
+
+    def ports(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        graph = self.emit().graph
+        return make_ports(graph.inputs), make_ports(graph.outputs)
+
+    def runs(self, written: Path | None) -> tuple[Model | str, Model]:
+        captured = self._captured
+        assert captured is not None
+        contract = ArtifactMap(captured.inputs, captured.outputs)
+        source = FunctionModel(captured.function, captured.function, contract)
+        if written is not None:
+            return source, OnnxRuntimeModel(written)
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder, "model.onnx")
+            self.write(place)
+            target = OnnxRuntimeModel(place)
+            target.prepare()
+        return source, target
+
+    def graph(self) -> ir.Model:
+        assert self._model is not None, "capture comes first"
+        return self._model
+
+    @property
+    def bounds(self) -> Registry:
+        # How far TensorFlow and ONNX Runtime may be apart on an operator does not depend on the direction.
+        return onnx_operators()
+
+
+def _checked_opset(opset: int | None) -> int:
+    wanted = DEFAULT_OPSET if opset is None else opset
+    if wanted < OLDEST_OPSET:
+        raise UsageError(
+            f"opset {wanted} is too old", where="--opset", remedy=f"opsets from {OLDEST_OPSET} on can be written"
+        )
+    return wanted
