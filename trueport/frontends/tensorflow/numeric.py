@@ -1,0 +1,59 @@
+"""Numbers in an ONNX graph: which kind a value has, and forms that keep their accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import onnx_ir as ir
+
+from trueport.frontends.tensorflow.context import Translation
+
+__all__ = ["expm1", "is_float", "is_half", "is_unsigned", "log1p", "via", "widened"]
+
+_D = ir.DataType
+_HALVES = frozenset({_D.FLOAT16, _D.BFLOAT16})
+_UNSIGNED = frozenset({_D.UINT8, _D.UINT16, _D.UINT32, _D.UINT64})
+
+
+def is_float(value: ir.Value) -> bool:
+    """Whether its elements are floating-point numbers."""
+    assert value.dtype is not None
+    return value.dtype.is_floating_point()
+
+
+def is_half(value: ir.Value) -> bool:
+    """Whether its elements are floats of 16 bits."""
+    return value.dtype in _HALVES
+
+
+def is_unsigned(value: ir.Value) -> bool:
+    """Whether its elements are integers without a sign."""
+    return value.dtype in _UNSIGNED
+
+
+def via(t: Translation, dtype: ir.DataType, formula: Callable[..., ir.Value], *values: ir.Value) -> ir.Value:
+    """A formula computed in another element type, the result in the values' own."""
+    made = formula(*(t.cast(value, dtype) for value in values))
+    return t.cast(made, t.dtype(values[0]))
+
+
+def widened(t: Translation, formula: Callable[..., ir.Value], *values: ir.Value) -> ir.Value:
+    """A formula of several steps: for 16 bits in float32, rounded once at its end, as TensorFlow's kernels do."""
+    return via(t, _D.FLOAT, formula, *values) if is_half(values[0]) else formula(*values)
+
+
+def expm1(t: Translation, x: ir.Value) -> ir.Value:
+    """exp(x) - 1 without cancellation: tanh(x / 2) (exp(x) + 1)."""
+    half = t.op.Tanh(t.op.Mul(x, t.op.like(0.5, x)))
+    return t.op.Mul(half, t.op.Add(t.op.Exp(x), t.op.like(1, x)))
+
+
+def log1p(t: Translation, x: ir.Value) -> ir.Value:
+    """log(1 + x), the rounding of 1 + x made good by the quotient of x and what was added."""
+    one = t.op.like(1, x)
+    total = t.op.Add(x, one)
+    added = t.op.Sub(total, one)
+    corrected = t.op.Mul(t.op.Log(total), t.op.Div(x, added))
+    # Nothing was added to 1 (the quotient is x / 0), or all that counts is infinite (inf / inf).
+    plain = t.op.Where(t.op.IsInf(x), x, corrected)
+    return t.op.Where(t.op.Equal(added, t.op.like(0, x)), x, plain)

@@ -1,0 +1,199 @@
+"""Element-wise arithmetic: sums, products, quotients, powers, extremes, rounding, exponentials."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.fidelity import accumulation, ulps
+from trueport.frontends.tensorflow import numeric
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.numeric import is_float, is_unsigned, widened
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("Add", domain=TF, error=ulps(0))
+@maps("AddV2", domain=TF, error=ulps(0))
+def add(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.StringConcat(x, y) if t.dtype(x) == ir.DataType.STRING else t.op.Add(x, y)
+
+
+@maps("Sub", domain=TF, error=ulps(0))
+def sub(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.Sub(x, y)
+
+
+@maps("Mul", domain=TF, error=ulps(0))
+def mul(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.Mul(x, y)
+
+
+@maps("RealDiv", domain=TF, error=ulps(0))
+@maps("Div", domain=TF, error=ulps(0))
+@maps("TruncateDiv", domain=TF, error=ulps(0))
+def div(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.Div(x, y)
+
+
+@maps("FloorDiv", domain=TF, error=ulps(0))
+def floor_div(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    if is_float(x):
+        return widened(t, lambda a, b: t.op.Floor(t.op.Div(a, b)), x, y)
+    quotient = t.op.Div(x, y)
+    if is_unsigned(x):
+        return quotient
+    # Integers divide towards zero; one less where something is left over that has not the sign of the divisor.
+    rest = t.op.Mod(x, y, fmod=1)
+    divisor = t.static(y)
+    if divisor is None or not np.all(divisor > 0):
+        rest = t.op.Mul(rest, t.op.Sign(y))
+    below = t.op.Less(rest, t.op.like(0, rest))
+    return t.op.Sub(quotient, t.cast(below, t.dtype(x)))
+
+
+@maps("FloorMod", domain=TF, error=ulps(0))
+def floor_mod(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return widened(t, functools.partial(_floored, t), x, y) if is_float(x) else t.op.Mod(x, y, fmod=0)
+
+
+def _floored(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    """What is left over, with the sign of the divisor."""
+    zero = t.op.like(0, x)
+    rest = t.op.Mod(x, y, fmod=1)
+    opposite = t.op.Less(t.op.Mul(t.op.Sign(rest), t.op.Sign(y)), zero)
+    return t.op.Where(opposite, t.op.Add(rest, y), rest)
+
+
+@maps("Mod", domain=TF, error=ulps(0))
+@maps("TruncateMod", domain=TF, error=ulps(0))
+def truncate_mod(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.Mod(x, y, fmod=1)
+
+
+@maps("DivNoNan", domain=TF, error=ulps(0))
+def div_no_nan(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.Where(_is_zero(t, y), t.op.like(0, x), t.op.Div(x, y))
+
+
+@maps("MulNoNan", domain=TF, error=ulps(0))
+def mul_no_nan(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.Where(_is_zero(t, y), t.op.like(0, x), t.op.Mul(x, y))
+
+
+def _is_zero(t: Translation, x: ir.Value) -> ir.Value:
+    made: ir.Value = t.op.Equal(x, t.op.like(0, x))
+    return made
+
+
+@maps("Maximum", domain=TF, error=ulps(0))
+def maximum(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.Max(x, y)
+
+
+@maps("Minimum", domain=TF, error=ulps(0))
+def minimum(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.Min(x, y)
+
+
+@maps("Pow", domain=TF, error=ulps(4))
+def pow_(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return t.op.Pow(x, y)
+
+
+@maps("Neg", domain=TF, error=ulps(0))
+def neg(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Neg(x)
+
+
+@maps("Abs", domain=TF, error=ulps(0))
+def abs_(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Abs(x)
+
+
+@maps("Sign", domain=TF, error=ulps(0))
+def sign(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Sign(x)
+
+
+@maps("Square", domain=TF, error=ulps(0))
+def square(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Mul(x, x)
+
+
+@maps("SquaredDifference", domain=TF, error=ulps(1))
+def squared_difference(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    difference = t.op.Sub(x, y)
+    return t.op.Mul(difference, difference)
+
+
+@maps("AddN", domain=TF, error=accumulation())
+def add_n(t: Translation, inputs: tuple[ir.Value, ...]) -> ir.Value:
+    if len(inputs) > 2 and is_float(inputs[0]):
+        return t.op.Sum(*inputs)
+    return functools.reduce(t.op.Add, inputs)
+
+
+@maps("AccumulateNV2", domain=TF, error=accumulation(), ignores={"shape": "the terms have it"})
+def accumulate_n(t: Translation, inputs: tuple[ir.Value, ...]) -> ir.Value:
+    return add_n(t, inputs)
+
+
+@maps("Sqrt", domain=TF, error=ulps(0))
+def sqrt(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Sqrt(x)
+
+
+@maps("Rsqrt", domain=TF, error=ulps(2))
+def rsqrt(t: Translation, x: ir.Value) -> ir.Value:
+    return widened(t, lambda v: t.op.Reciprocal(t.op.Sqrt(v)), x)
+
+
+@maps("Reciprocal", domain=TF, error=ulps(1))
+@maps("Inv", domain=TF, error=ulps(1))
+def reciprocal(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Reciprocal(x)
+
+
+@maps("Exp", domain=TF, error=ulps(1))
+def exp(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Exp(x)
+
+
+@maps("Expm1", domain=TF, error=ulps(8))
+def expm1(t: Translation, x: ir.Value) -> ir.Value:
+    return widened(t, functools.partial(numeric.expm1, t), x)
+
+
+@maps("Log", domain=TF, error=ulps(2))
+def log(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Log(x)
+
+
+@maps("Log1p", domain=TF, error=ulps(4))
+def log1p(t: Translation, x: ir.Value) -> ir.Value:
+    return widened(t, functools.partial(numeric.log1p, t), x)
+
+
+@maps("Round", domain=TF, error=ulps(0))
+def round_(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Round(x) if is_float(x) else x
+
+
+@maps("Rint", domain=TF, error=ulps(0))
+def rint(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Round(x)
+
+
+@maps("Floor", domain=TF, error=ulps(0))
+def floor(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Floor(x)
+
+
+@maps("Ceil", domain=TF, error=ulps(0))
+def ceil(t: Translation, x: ir.Value) -> ir.Value:
+    return t.op.Ceil(x)
