@@ -6,22 +6,75 @@ import onnx_ir as ir
 
 from trueport.fidelity import accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.matrices import multiplied, multiplied_pairs, swapped
+from trueport.frontends.tensorflow.nodes import COMPLEX, TF
 from trueport.frontends.tensorflow.spatial import channel_vector
+from trueport.frontends.tensorflow.values import Pair
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
+_D = ir.DataType
 _GRADIENTS = {"grad_a": "used in training only", "grad_b": "used in training only"}
+_BATCH_GRADIENTS = {"grad_x": "used in training only", "grad_y": "used in training only"}
+_SPARSITY = {"a_is_sparse": "chooses a kernel", "b_is_sparse": "chooses a kernel"}
+_BYTES = {_D.INT8, _D.UINT8}
 
 
 @maps("MatMul", domain=TF, error=accumulation(), ignores=_GRADIENTS)
 def mat_mul(t: Translation, a: ir.Value, b: ir.Value, *, transpose_a: bool, transpose_b: bool) -> ir.Value:
-    left = t.op.Transpose(a, perm=[1, 0]) if transpose_a else a
-    right = t.op.Transpose(b, perm=[1, 0]) if transpose_b else b
-    return t.op.MatMul(left, right)
+    return multiplied(t, swapped(t, a) if transpose_a else a, swapped(t, b) if transpose_b else b)
+
+
+@maps("SparseMatMul", domain=TF, error=accumulation(), ignores=_SPARSITY)
+def sparse_mat_mul(t: Translation, a: ir.Value, b: ir.Value, *, transpose_a: bool, transpose_b: bool) -> ir.Value:
+    a, b = t.cast(a, _D.FLOAT), t.cast(b, _D.FLOAT)
+    return mat_mul(t, a, b, transpose_a=transpose_a, transpose_b=transpose_b)
+
+
+@maps("BatchMatMul", domain=TF, error=accumulation(), ignores=_BATCH_GRADIENTS)
+@maps("BatchMatMulV2", domain=TF, error=accumulation(), ignores=_BATCH_GRADIENTS)
+def batch_mat_mul(t: Translation, x: ir.Value, y: ir.Value, *, adj_x: bool, adj_y: bool) -> ir.Value:
+    return multiplied(t, swapped(t, x) if adj_x else x, swapped(t, y) if adj_y else y)
+
+
+@maps("BatchMatMulV3", domain=TF, error=accumulation(), ignores=_BATCH_GRADIENTS)
+def batch_mat_mul_v3(t: Translation, x: ir.Value, y: ir.Value, *, adj_x: bool, adj_y: bool) -> ir.Value:
+    x, y = swapped(t, x) if adj_x else x, swapped(t, y) if adj_y else y
+    wanted = t.output_type()
+    if wanted == _D.INT32 and {x.dtype, y.dtype} <= _BYTES:
+        return t.op.MatMulInteger(x, y)
+    return multiplied(t, t.cast(x, wanted), t.cast(y, wanted))
+
+
+@maps("MatMul", domain=COMPLEX, error=accumulation(4, 4), ignores=_GRADIENTS)
+def complex_mat_mul(t: Translation, a: Pair, b: Pair, *, transpose_a: bool, transpose_b: bool) -> Pair:
+    a = Pair(*(swapped(t, part) for part in a)) if transpose_a else a
+    b = Pair(*(swapped(t, part) for part in b)) if transpose_b else b
+    return multiplied_pairs(t, a, b)
+
+
+@maps("BatchMatMul", domain=COMPLEX, error=accumulation(4, 4), ignores=_BATCH_GRADIENTS)
+@maps("BatchMatMulV2", domain=COMPLEX, error=accumulation(4, 4), ignores=_BATCH_GRADIENTS)
+@maps("BatchMatMulV3", domain=COMPLEX, error=accumulation(4, 4), ignores=_BATCH_GRADIENTS)
+def complex_batch_mat_mul(t: Translation, x: Pair, y: Pair, *, adj_x: bool, adj_y: bool) -> Pair:
+    return multiplied_pairs(t, _adjoint(t, x) if adj_x else x, _adjoint(t, y) if adj_y else y)
+
+
+def _adjoint(t: Translation, value: Pair) -> Pair:
+    return Pair(swapped(t, value.real), t.op.Neg(swapped(t, value.imag)))
 
 
 @maps("BiasAdd", domain=TF, error=ulps(1))
 def bias_add(t: Translation, value: ir.Value, bias: ir.Value, *, data_format: str) -> ir.Value:
     return t.op.Add(value, channel_vector(t, bias, value, data_format))
+
+
+@maps("BiasAddV1", domain=TF, error=ulps(1))
+def bias_add_v1(t: Translation, value: ir.Value, bias: ir.Value) -> ir.Value:
+    return t.op.Add(value, bias)
+
+
+@maps("BiasAdd", domain=COMPLEX, error=ulps(1))
+def complex_bias_add(t: Translation, value: Pair, bias: Pair, *, data_format: str) -> Pair:
+    return Pair(*(bias_add(t, v, b, data_format=data_format) for v, b in zip(value, bias, strict=True)))
