@@ -13,7 +13,7 @@ from tests.frontends.harness import agree, op_types
 
 RNG = np.random.default_rng(0)
 FLOATS = ["float16", "bfloat16", "float32", "float64"]
-INTEGERS = ["int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+INTEGERS = ["int32", "int64"]  # all that TensorFlow multiplies on CPU
 
 
 def drawn(shape: tuple[int, ...], dtype: str = "float32") -> Any:
@@ -73,7 +73,7 @@ def test_infinities_and_nans() -> None:
     agree(lambda a, b: tf.matmul(a, b), [a, b], [a[:1], b])
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "int16", *INTEGERS, "complex64"])
+@pytest.mark.parametrize("dtype", [*FLOATS, "int8", "int16", "uint8", "uint16", "uint32", "uint64", *INTEGERS, "complex64"])
 def test_bias_add(dtype: str) -> None:
     agree(lambda x, b: tf.nn.bias_add(x, b), *([drawn((n, 3, 4), dtype), drawn((4,), dtype)] for n in (1, 3)))
 
@@ -134,7 +134,7 @@ def test_einsum(equation: str, opened: bool) -> None:
     agree(function, arrays)
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, "int8", "int16", "complex64"])
+@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, "complex64"])
 @pytest.mark.parametrize("equation", ["ij,jk->ki", "ij,ij->i", "ij->j", "ii->i"])
 def test_einsum_of_types(equation: str, dtype: str) -> None:
     shapes = EINSUMS.get(equation, [(3, 3), (3, 3)][: equation.count(",") + 1])

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.values import Pair
 
-__all__ = ["Size", "multiplied", "multiplied_pairs", "regrouped", "sizes_of", "swapped", "transposed"]
+__all__ = ["Size", "multiplied", "regrouped", "sizes_of", "swapped", "transposed"]
 
 _D = ir.DataType
 _WIDER = {_D.INT8: _D.INT32, _D.INT16: _D.INT32, _D.UINT8: _D.UINT32, _D.UINT16: _D.UINT32}
@@ -25,14 +24,6 @@ def multiplied(t: Translation, a: ir.Value, b: ir.Value) -> ir.Value:
     dtype = t.dtype(a)
     work = _WIDER.get(dtype, dtype)
     return t.cast(t.op.MatMul(t.cast(a, work), t.cast(b, work)), dtype)
-
-
-def multiplied_pairs(t: Translation, a: Pair, b: Pair) -> Pair:
-    """A product of complex matrices: four real ones."""
-    return Pair(
-        t.op.Sub(t.op.MatMul(a.real, b.real), t.op.MatMul(a.imag, b.imag)),
-        t.op.Add(t.op.MatMul(a.real, b.imag), t.op.MatMul(a.imag, b.real)),
-    )
 
 
 def swapped(t: Translation, value: ir.Value) -> ir.Value:

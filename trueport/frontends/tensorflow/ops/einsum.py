@@ -10,8 +10,7 @@ import onnx_ir as ir
 from trueport.fidelity import accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.matrices import Size, multiplied, regrouped, sizes_of, transposed
-from trueport.frontends.tensorflow.nodes import COMPLEX, TF
-from trueport.frontends.tensorflow.values import Pair
+from trueport.frontends.tensorflow.nodes import TF
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -40,16 +39,6 @@ def einsum(t: Translation, inputs: tuple[ir.Value, ...], *, equation: str) -> ir
     if not set(left.letters) & set(right.letters) - set(output):
         return t.op.Mul(_spread(t, left, output), _spread(t, right, output))
     return _product(t, left, right, output)
-
-
-@maps("Einsum", domain=COMPLEX, error=accumulation(4, 4))
-def complex_einsum(t: Translation, inputs: tuple[Pair, ...], *, equation: str) -> Pair:
-    if len(inputs) == 1:
-        return Pair(*(einsum(t, (part,), equation=equation) for part in inputs[0]))
-    a, b = inputs
-    rr, ii = (einsum(t, parts, equation=equation) for parts in ((a.real, b.real), (a.imag, b.imag)))
-    ri, ir_ = (einsum(t, parts, equation=equation) for parts in ((a.real, b.imag), (a.imag, b.real)))
-    return Pair(t.op.Sub(rr, ii), t.op.Add(ri, ir_))
 
 
 def _spelled(t: Translation, inputs: Sequence[ir.Value], equation: str) -> tuple[list[_Term], str]:

@@ -6,7 +6,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.matrices import multiplied, multiplied_pairs, swapped
+from trueport.frontends.tensorflow.matrices import multiplied, swapped
 from trueport.frontends.tensorflow.nodes import COMPLEX, TF
 from trueport.frontends.tensorflow.spatial import channel_vector
 from trueport.frontends.tensorflow.values import Pair
@@ -45,24 +45,6 @@ def batch_mat_mul_v3(t: Translation, x: ir.Value, y: ir.Value, *, adj_x: bool, a
     if wanted == _D.INT32 and {x.dtype, y.dtype} <= _BYTES:
         return t.op.MatMulInteger(x, y)
     return multiplied(t, t.cast(x, wanted), t.cast(y, wanted))
-
-
-@maps("MatMul", domain=COMPLEX, error=accumulation(4, 4), ignores=_GRADIENTS)
-def complex_mat_mul(t: Translation, a: Pair, b: Pair, *, transpose_a: bool, transpose_b: bool) -> Pair:
-    a = Pair(*(swapped(t, part) for part in a)) if transpose_a else a
-    b = Pair(*(swapped(t, part) for part in b)) if transpose_b else b
-    return multiplied_pairs(t, a, b)
-
-
-@maps("BatchMatMul", domain=COMPLEX, error=accumulation(4, 4), ignores=_BATCH_GRADIENTS)
-@maps("BatchMatMulV2", domain=COMPLEX, error=accumulation(4, 4), ignores=_BATCH_GRADIENTS)
-@maps("BatchMatMulV3", domain=COMPLEX, error=accumulation(4, 4), ignores=_BATCH_GRADIENTS)
-def complex_batch_mat_mul(t: Translation, x: Pair, y: Pair, *, adj_x: bool, adj_y: bool) -> Pair:
-    return multiplied_pairs(t, _adjoint(t, x) if adj_x else x, _adjoint(t, y) if adj_y else y)
-
-
-def _adjoint(t: Translation, value: Pair) -> Pair:
-    return Pair(swapped(t, value.real), t.op.Neg(swapped(t, value.imag)))
 
 
 @maps("BiasAdd", domain=TF, error=ulps(1))
