@@ -7,9 +7,8 @@ import onnx_ir as ir
 from trueport.fidelity import accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.matrices import multiplied, swapped
-from trueport.frontends.tensorflow.nodes import COMPLEX, TF
+from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import channel_vector
-from trueport.frontends.tensorflow.values import Pair
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -55,8 +54,3 @@ def bias_add(t: Translation, value: ir.Value, bias: ir.Value, *, data_format: st
 @maps("BiasAddV1", domain=TF, error=ulps(1))
 def bias_add_v1(t: Translation, value: ir.Value, bias: ir.Value) -> ir.Value:
     return t.op.Add(value, bias)
-
-
-@maps("BiasAdd", domain=COMPLEX, error=ulps(1))
-def complex_bias_add(t: Translation, value: Pair, bias: Pair, *, data_format: str) -> Pair:
-    return Pair(*(bias_add(t, v, b, data_format=data_format) for v, b in zip(value, bias, strict=True)))
