@@ -5,11 +5,24 @@ The transposes are written as they are needed; the layout pass cancels those bet
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
 
-__all__ = ["channel_axis", "channel_vector", "channels_first", "restored", "spatial"]
+__all__ = [
+    "channel_axis",
+    "channel_vector",
+    "channels_first",
+    "is_channels_first",
+    "kernel_first",
+    "restored",
+    "size_at",
+    "spatial",
+    "without_axis",
+]
 
 
 def is_channels_first(data_format: str) -> bool:
@@ -26,8 +39,7 @@ def channels_first(t: Translation, value: ir.Value, data_format: str) -> ir.Valu
     rank = t.rank(value)
     if is_channels_first(data_format):
         return value
-    made: ir.Value = t.op.Transpose(value, perm=[0, rank - 1, *range(1, rank - 1)])
-    return made
+    return t.op.Transpose(value, perm=[0, rank - 1, *range(1, rank - 1)])
 
 
 def restored(t: Translation, value: ir.Value, data_format: str) -> ir.Value:
@@ -35,13 +47,18 @@ def restored(t: Translation, value: ir.Value, data_format: str) -> ir.Value:
     rank = t.rank(value)
     if is_channels_first(data_format):
         return value
-    made: ir.Value = t.op.Transpose(value, perm=[0, *range(2, rank), 1])
-    return made
+    return t.op.Transpose(value, perm=[0, *range(2, rank), 1])
 
 
-def spatial(values: list[int], data_format: str) -> list[int]:
+def kernel_first(t: Translation, kernel: ir.Value, channels: tuple[int, int]) -> ir.Value:
+    """A kernel (spatial axes, then two of channels) with its channels first; ``channels`` orders the last two."""
+    rank = t.rank(kernel)
+    return t.op.Transpose(kernel, perm=[*(rank + axis for axis in channels), *range(rank - 2)])
+
+
+def spatial(values: Sequence[int], data_format: str) -> list[int]:
     """The entries for the spatial axes out of one entry per axis."""
-    return values[2:] if is_channels_first(data_format) else values[1:-1]
+    return list(values[2:] if is_channels_first(data_format) else values[1:-1])
 
 
 def channel_vector(t: Translation, vector: ir.Value, data: ir.Value, data_format: str) -> ir.Value:
@@ -49,5 +66,23 @@ def channel_vector(t: Translation, vector: ir.Value, data: ir.Value, data_format
     rank = t.rank(data)
     if not is_channels_first(data_format) or rank <= 2:
         return vector
-    made: ir.Value = t.op.Unsqueeze(vector, list(range(1, rank - 1)))
-    return made
+    return t.op.Unsqueeze(vector, list(range(1, rank - 1)))
+
+
+def size_at(t: Translation, value: ir.Value, axis: int) -> ir.Value:
+    """One dim as a vector of one number: a constant where it is known."""
+    known = t.dims(value)[axis]
+    axis %= t.rank(value)
+    return t.op.Shape(value, start=axis, end=axis + 1) if known is None else t.op.const(np.array([known], np.int64))
+
+
+def without_axis(t: Translation, value: ir.Value, axis: int) -> ir.Value:
+    """The value without a unit axis: what it was before that axis was added, if that was the last thing done."""
+    axis %= t.rank(value)
+    producer = value.producer()
+    if producer is not None and producer.op_type == "Unsqueeze":
+        source, axes = producer.inputs
+        known = t.static(axes) if axes is not None else None
+        if source is not None and known is not None and [int(a) % t.rank(value) for a in known.ravel()] == [axis]:
+            return source
+    return t.op.Squeeze(value, [axis])

@@ -1,19 +1,55 @@
-"""Paddings of sliding windows."""
+"""Sliding windows: their extents and paddings."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from trueport.frontends.tensorflow.spatial import spatial
 
-__all__ = ["padding_attributes"]
+__all__ = ["extents", "padding_attributes", "same_pads"]
 
-_AUTO = {"SAME": "SAME_UPPER", "VALID": "VALID"}
+Sizes = Sequence[int | None]
 
 
-def padding_attributes(padding: str, explicit: list[int], data_format: str) -> dict[str, Any]:
-    """ONNX's attributes: the automatic paddings are the same in both, explicit ones come in pairs per axis."""
-    if padding != "EXPLICIT":
-        return {"auto_pad": _AUTO[padding]}
-    before, after = spatial(explicit[0::2], data_format), spatial(explicit[1::2], data_format)
-    return {"pads": [*before, *after]}
+def extents(kernel: Sequence[int], dilations: Sequence[int]) -> list[int]:
+    """How far a window reaches along each axis."""
+    return [(size - 1) * step + 1 for size, step in zip(kernel, dilations, strict=True)]
+
+
+def same_pads(size: int | None, extent: int, stride: int) -> tuple[int, int] | None:
+    """What SAME adds at both ends of an axis; None where that hangs on a size that is open."""
+    if size is None and stride > 1:
+        return None
+    # With stride 1 the size cancels out.
+    rest = 0 if size is None or stride == 1 else (-(-size // stride) - 1) * stride - size + 1
+    total = max(extent - 1 + rest, 0)
+    return total // 2, total - total // 2
+
+
+def padding_attributes(
+    padding: str,
+    explicit: Sequence[int],
+    data_format: str,
+    *,
+    sizes: Sizes,
+    kernel: Sizes,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+) -> dict[str, Any]:
+    """ONNX's attributes for TensorFlow's padding: numbers where they are known, else the rule by its name."""
+    if padding == "EXPLICIT":
+        before, after = spatial(explicit[0::2], data_format), spatial(explicit[1::2], data_format)
+        return _pads(before, after)
+    if padding == "VALID":
+        return {}
+    reach = None if None in kernel else extents([size or 0 for size in kernel], dilations)
+    found = [same_pads(*axis) for axis in zip(sizes, reach, strides, strict=True)] if reach else [None]
+    pairs = [pair for pair in found if pair is not None]
+    if len(pairs) < len(found):
+        return {"auto_pad": "SAME_UPPER"}
+    return _pads([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+
+
+def _pads(before: Sequence[int], after: Sequence[int]) -> dict[str, Any]:
+    return {"pads": [*before, *after]} if any(before) or any(after) else {}
