@@ -1,0 +1,59 @@
+"""Borders around tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.fidelity import BITWISE
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.slices import FIRST
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("Pad", domain=TF, fidelity=BITWISE)
+def pad(t: Translation, input: ir.Value, paddings: ir.Value) -> ir.Value:
+    return _padded(t, input, paddings)
+
+
+@maps("PadV2", domain=TF, fidelity=BITWISE)
+def pad_v2(t: Translation, input: ir.Value, paddings: ir.Value, constant_values: ir.Value) -> ir.Value:
+    return _padded(t, input, paddings, constant_values)
+
+
+@maps("MirrorPad", domain=TF, fidelity=BITWISE)
+def mirror_pad(t: Translation, input: ir.Value, paddings: ir.Value, *, mode: str) -> ir.Value:
+    if mode == "REFLECT":
+        return _padded(t, input, paddings, mode="reflect")
+    made = input
+    for axis, (before, after) in enumerate(t.need(paddings, "paddings").tolist()):
+        made = _mirrored(t, made, axis, before, after)
+    return made
+
+
+def _padded(
+    t: Translation, value: ir.Value, paddings: ir.Value, number: ir.Value | None = None, mode: str | None = None
+) -> ir.Value:
+    known = t.static(paddings)
+    if known is not None and not known.any():
+        return value
+    if known is not None:
+        pads = t.op.const(known.astype(np.int64).T.ravel())
+    else:
+        pads = t.op.Reshape(t.op.Transpose(t.int64(paddings), perm=[1, 0]), [-1])
+    made: ir.Value = t.op.Pad(value, pads, number, mode=mode)
+    return made
+
+
+def _mirrored(t: Translation, value: ir.Value, axis: int, before: int, after: int) -> ir.Value:
+    """An axis with its first and last elements once more, turned; ONNX mirrors without repeating the outermost."""
+    pieces = [value]
+    if before:
+        pieces.insert(0, t.op.Slice(value, [before - 1], [FIRST], [axis], [-1]))
+    if after:
+        pieces.append(t.op.Slice(value, [-1], [-after - 1], [axis], [-1]))
+    made: ir.Value = t.op.Concat(*pieces, axis=axis) if len(pieces) > 1 else value
+    return made
