@@ -1,0 +1,70 @@
+"""Normalizations: operators of TensorFlow, and Keras layers that are recognized as ONNX's operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tests.frontends.harness import agree, op_types
+
+
+def normal(*shape: int) -> np.ndarray:
+    return np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32)
+
+
+def statistics(channels: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(1)
+    mean, scale, offset = (rng.normal(size=channels).astype(np.float32) for _ in range(3))
+    return [scale, offset, mean, rng.uniform(0.1, 2, size=channels).astype(np.float32)]
+
+
+@pytest.mark.parametrize("op", [tf.raw_ops.FusedBatchNorm, tf.raw_ops.FusedBatchNormV2, tf.raw_ops.FusedBatchNormV3])
+def test_fused_batch_norm(op: Any) -> None:
+    scale, offset, mean, variance = statistics(3)
+    written = agree(
+        lambda x: op(x=x, scale=scale, offset=offset, mean=mean, variance=variance, epsilon=1e-3, is_training=False)[0],
+        [normal(2, 5, 4, 3)],
+        [normal(1, 5, 4, 3)],
+    )
+    assert "BatchNormalization" in op_types(written)
+
+
+def test_fused_batch_norm_gives_its_statistics() -> None:
+    scale, offset, mean, variance = statistics(3)
+
+    def normalized(x: Any) -> Any:
+        return tf.raw_ops.FusedBatchNormV3(
+            x=x, scale=scale, offset=offset, mean=mean, variance=variance, is_training=False
+        )[:3]
+
+    agree(normalized, [normal(2, 5, 4, 3)])
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.25])
+def test_fused_batch_norm_of_the_batch_itself(factor: float) -> None:
+    scale, offset, mean, variance = statistics(3)
+
+    def normalized(x: Any) -> Any:
+        return tf.raw_ops.FusedBatchNormV3(
+            x=x,
+            scale=scale,
+            offset=offset,
+            mean=mean,
+            variance=variance,
+            exponential_avg_factor=factor,
+            is_training=True,
+        )[:5]
+
+    agree(normalized, [normal(2, 5, 4, 3)], [normal(3, 2, 2, 3)], terms=40)
+
+
+@pytest.mark.parametrize("radius", [1, 5])
+def test_local_response_normalization(radius: int) -> None:
+    agree(
+        lambda x: tf.nn.local_response_normalization(x, radius, bias=2.0, alpha=0.5, beta=0.75),
+        [normal(2, 3, 4, 7)],
+        [normal(1, 3, 4, 7)],
+    )
