@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation, ulps
 from trueport.frontends.tensorflow import numeric
 from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.integers import integer_power, never_negative
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.numeric import is_float, is_unsigned, widened
+from trueport.frontends.tensorflow.numeric import is_float, widened
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -35,25 +35,32 @@ def mul(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
 
 @maps("RealDiv", domain=TF, error=ulps(0))
 @maps("Div", domain=TF, error=ulps(0))
-@maps("TruncateDiv", domain=TF, error=ulps(0))
 def div(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
     return t.op.Div(x, y)
 
 
+@maps("TruncateDiv", domain=TF, error=ulps(0))
+def truncate_div(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    quotient = t.op.Div(x, y)
+    if not is_float(x):
+        return quotient
+    return t.op.Where(t.op.Less(quotient, t.op.like(0, x)), t.op.Ceil(quotient), t.op.Floor(quotient))
+
+
 @maps("FloorDiv", domain=TF, error=ulps(0))
 def floor_div(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    if is_float(x):
-        return widened(t, lambda a, b: t.op.Floor(t.op.Div(a, b)), x, y)
     quotient = t.op.Div(x, y)
-    if is_unsigned(x):
+    if is_float(x):
+        return t.op.Floor(quotient)
+    if never_negative(x) and never_negative(y):
         return quotient
-    # Integers divide towards zero; one less where something is left over that has not the sign of the divisor.
-    rest = t.op.Mod(x, y, fmod=1)
-    divisor = t.static(y)
-    if divisor is None or not np.all(divisor > 0):
-        rest = t.op.Mul(rest, t.op.Sign(y))
-    below = t.op.Less(rest, t.op.like(0, rest))
-    return t.op.Sub(quotient, t.cast(below, t.dtype(x)))
+    # Integers divide towards zero: one less where something is left over that has not the sign of the divisor.
+    whole = t.op.Mul(quotient, y)
+    if never_negative(y):
+        above = t.op.Less(x, whole)
+    else:
+        above = t.op.Less(t.op.Mul(t.op.Sub(x, whole), t.op.Sign(y)), t.op.like(0, x))
+    return t.op.Sub(quotient, t.cast(above, t.dtype(x)))
 
 
 @maps("FloorMod", domain=TF, error=ulps(0))
@@ -72,7 +79,10 @@ def _floored(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
 @maps("Mod", domain=TF, error=ulps(0))
 @maps("TruncateMod", domain=TF, error=ulps(0))
 def truncate_mod(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.Mod(x, y, fmod=1)
+    if is_float(x):
+        return t.op.Mod(x, y, fmod=1)
+    # Not Mod: runtimes compute its fmod in floating point, which does not hold all integers.
+    return t.op.Sub(x, t.op.Mul(t.op.Div(x, y), y))
 
 
 @maps("DivNoNan", domain=TF, error=ulps(0))
@@ -102,7 +112,7 @@ def minimum(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
 
 @maps("Pow", domain=TF, error=ulps(4))
 def pow_(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.Pow(x, y)
+    return t.op.Pow(x, y) if is_float(x) else integer_power(t, x, y)
 
 
 @maps("Neg", domain=TF, error=ulps(0))
@@ -117,7 +127,8 @@ def abs_(t: Translation, x: ir.Value) -> ir.Value:
 
 @maps("Sign", domain=TF, error=ulps(0))
 def sign(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Sign(x)
+    # TensorFlow keeps NaN; runtimes do so from 32 bits on.
+    return widened(t, t.op.Sign, x)
 
 
 @maps("Square", domain=TF, error=ulps(0))
@@ -181,6 +192,7 @@ def log1p(t: Translation, x: ir.Value) -> ir.Value:
 
 @maps("Round", domain=TF, error=ulps(0))
 def round_(t: Translation, x: ir.Value) -> ir.Value:
+    # Integers as documented; TensorFlow's own kernel makes them zero (tf.round does not ask it).
     return t.op.Round(x) if is_float(x) else x
 
 
