@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
@@ -51,7 +52,8 @@ def regrouped(t: Translation, value: ir.Value, groups: Sequence[Sequence[Size]])
         made = t.op.Reshape(value, [-1 if size is None else size for size in known])
         return made
     parts = [
-        _measured(t, group) if size is None else t.op.value([size]) for size, group in zip(known, groups, strict=True)
+        _measured(t, group) if size is None else t.op.const(np.array([size], np.int64))
+        for size, group in zip(known, groups, strict=True)
     ]
     made = t.op.Reshape(value, t.op.Concat(*parts, axis=0), allowzero=1)
     return made
@@ -64,7 +66,9 @@ def _product(sizes: Sequence[Size]) -> int | None:
 
 def _measured(t: Translation, sizes: Sequence[Size]) -> ir.Value:
     parts = [
-        t.op.value([size]) if isinstance(size, int) else t.op.Shape(size[0], start=size[1], end=size[1] + 1)
+        t.op.const(np.array([size], np.int64))
+        if isinstance(size, int)
+        else t.op.Shape(size[0], start=size[1], end=size[1] + 1)
         for size in sizes
     ]
     made: ir.Value = parts[0] if len(parts) == 1 else t.op.ReduceProd(t.op.Concat(*parts, axis=0), [0], keepdims=1)
