@@ -1,0 +1,114 @@
+"""What indexing operators share: batched gathers, moved axes, counts and positions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.frontends.tensorflow.context import Translation
+
+__all__ = [
+    "gathered",
+    "integer_of",
+    "joined",
+    "never_negative",
+    "only",
+    "positions",
+    "size_of",
+    "transposed",
+    "within",
+]
+
+_COUNTING = {"ArgMax", "ArgMin", "NonZero", "Shape", "Size"}
+_MOVING = {"Cast", "Reshape", "Squeeze", "Unsqueeze", "Transpose", "Identity"}
+_UNSIGNED = {ir.DataType.UINT8, ir.DataType.UINT16, ir.DataType.UINT32, ir.DataType.UINT64, ir.DataType.BOOL}
+
+
+def gathered(t: Translation, params: ir.Value, indices: ir.Value, axis: int, batch_dims: int = 0) -> ir.Value:
+    """Slices of ``params`` along ``axis``; the first ``batch_dims`` dims of both run side by side."""
+    where = indices if indices.dtype in (ir.DataType.INT32, ir.DataType.INT64) else t.int64(indices)
+    batch = batch_dims if batch_dims >= 0 else batch_dims + t.rank(indices)
+    if not batch and not (params.dtype == ir.DataType.STRING and axis % t.rank(params) < t.rank(params) - 1):
+        made: ir.Value = t.op.Gather(params, where, axis=axis)
+        return made
+    # Also slices of strings: ONNX Runtime's Gather copies only the first string of each.
+    rank = t.rank(params)
+    axis %= rank
+    between = list(range(batch, axis))
+    data = transposed(t, params, [*range(batch), axis, *between, *range(axis + 1, rank)])
+    found = t.op.GatherND(data, t.op.Unsqueeze(t.int64(indices), [-1]), batch_dims=batch)
+    own = t.rank(indices) - batch
+    after = batch + own + len(between)
+    order = [*range(batch), *range(batch + own, after), *range(batch, batch + own), *range(after, rank - 1 + own)]
+    return transposed(t, found, order)
+
+
+def transposed(t: Translation, value: ir.Value, order: Sequence[int]) -> ir.Value:
+    """The dims in another order; no node when they stay."""
+    made: ir.Value = value if list(order) == sorted(order) else t.op.Transpose(value, perm=list(order))
+    return made
+
+
+def never_negative(t: Translation, value: ir.Value) -> bool:
+    """Whether indices can be seen to be zero or more."""
+    known = t.static(value)
+    if known is not None:
+        return not known.size or bool(known.min() >= 0)
+    maker = value.producer()
+    if value.dtype in _UNSIGNED or maker is None:
+        return value.dtype in _UNSIGNED
+    if maker.op_type == "TopK":
+        return value is maker.outputs[1]
+    first = maker.inputs[0] if maker.inputs else None
+    if maker.op_type in _MOVING and first is not None:
+        whole = first.dtype in _UNSIGNED or first.dtype in (ir.DataType.INT32, ir.DataType.INT64)
+        return whole and value.dtype in (ir.DataType.INT32, ir.DataType.INT64) and never_negative(t, first)
+    return maker.op_type in _COUNTING
+
+
+def integer_of(t: Translation, value: ir.Value, what: str) -> int:
+    """A scalar input that ONNX wants fixed."""
+    return int(t.need(value, what).reshape(()))
+
+
+def size_of(t: Translation, value: ir.Value, axis: int) -> ir.Value:
+    """One dim as a vector of one int64: a constant where it is known."""
+    dim = t.dims(value)[axis]
+    end = axis + 1 or None
+    return t.op.const(np.array([dim], np.int64)) if dim is not None else t.op.Shape(value, start=axis, end=end)
+
+
+def joined(t: Translation, parts: Sequence[ir.Value]) -> ir.Value:
+    """Vectors of int64 one after the other; a constant where all are known."""
+    known = [t.static(part) for part in parts]
+    if all(array is not None for array in known):
+        return t.op.const(np.concatenate([np.asarray(array, np.int64) for array in known]))
+    made: ir.Value = parts[0] if len(parts) == 1 else t.op.Concat(*parts, axis=0)
+    return made
+
+
+def positions(t: Translation, count: ir.Value) -> ir.Value:
+    """0, 1, … below ``count``, which is a scalar or a vector of one int64."""
+    known = t.static(count)
+    if known is not None:
+        return t.op.const(np.arange(int(known.reshape(())), dtype=np.int64))
+    scalar = count if count.shape is not None and count.shape.rank() == 0 else t.op.Squeeze(count, [0])
+    made: ir.Value = t.op.Range(np.int64(0), scalar, np.int64(1))
+    return made
+
+
+def only(t: Translation, value: ir.Value, mask: ir.Value) -> ir.Value:
+    """The rows for which a vector of bool is true."""
+    made: ir.Value = t.op.Compress(value, mask, axis=0)
+    return made
+
+
+def within(t: Translation, indices: ir.Value, limit: ir.Value) -> ir.Value:
+    """Where 0 <= index < limit."""
+    below: ir.Value = t.op.Less(indices, limit)
+    if never_negative(t, indices):
+        return below
+    made: ir.Value = t.op.And(t.op.GreaterOrEqual(indices, t.op.like(0, indices)), below)
+    return made

@@ -1,0 +1,70 @@
+"""Sums and products that run along an axis."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.fidelity import accumulation
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.indices import integer_of
+from trueport.frontends.tensorflow.nodes import TF
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+_NARROW = {ir.DataType.INT8, ir.DataType.INT16, ir.DataType.UINT8, ir.DataType.UINT16}
+
+
+@maps("Cumsum", domain=TF, error=accumulation())
+def cumsum(t: Translation, x: ir.Value, axis: ir.Value, *, exclusive: bool, reverse: bool) -> ir.Value:
+    return _running(t, "CumSum", x, axis, exclusive, reverse)
+
+
+@maps("Cumprod", domain=TF, error=accumulation())
+def cumprod(t: Translation, x: ir.Value, axis: ir.Value, *, exclusive: bool, reverse: bool) -> ir.Value:
+    return _running(t, "CumProd", x, axis, exclusive, reverse)
+
+
+def _running(t: Translation, kind: str, x: ir.Value, axis: ir.Value, exclusive: bool, reverse: bool) -> ir.Value:
+    # ONNX has no narrow integers here; a wider one overflows to the same low bits.
+    data = t.op.Cast(x, to=ir.DataType.INT32) if x.dtype in _NARROW else x
+    options = {"exclusive": int(exclusive) or None, "reverse": int(reverse) or None}
+    return t.cast(t.op.add(kind, [data, t.int64(axis)], options), t.dtype(x))
+
+
+@maps("CumulativeLogsumexp", domain=TF, error=accumulation())
+def cumulative_logsumexp(t: Translation, x: ir.Value, axis: ir.Value, *, exclusive: bool, reverse: bool) -> ir.Value:
+    """A Scan: one maximum for all would lose what is far smaller than it."""
+    rank = t.rank(x)
+    along = integer_of(t, axis, "axis") % rank
+    rest = [i for i in range(rank) if i != along]
+    dims = t.dims(x)
+    total, item = (
+        ir.Value(name=name, type=ir.TensorType(t.dtype(x)), shape=ir.Shape([dims[i] for i in rest]))
+        for name in ("total", "item")
+    )
+    body = t.inside([total, item])
+    added = _log_add(body, total, item)
+    graph = body.close([added, total if exclusive else added])
+    start = t.op.Expand(t.op.like(-np.inf, x), t.op.Gather(t.op.Shape(x), rest))
+    made = t.op.Scan(
+        start,
+        x,
+        body=graph,
+        num_scan_inputs=1,
+        scan_input_axes=[along],
+        scan_output_axes=[along],
+        scan_input_directions=[int(reverse)],
+        scan_output_directions=[int(reverse)],
+        outputs=2,
+    )
+    return made[1]
+
+
+def _log_add(t: Translation, a: ir.Value, b: ir.Value) -> ir.Value:
+    """log(exp(a) + exp(b)) of any size; two equal infinities give themselves."""
+    top = t.op.Max(a, b)
+    apart = t.op.Sub(t.op.Min(a, b), top)
+    smaller = t.op.Where(t.op.Equal(a, b), t.op.like(0, a), apart)
+    return t.op.Add(top, t.op.Log(t.op.Add(t.op.Exp(smaller), t.op.like(1, a))))

@@ -1,0 +1,60 @@
+"""Choosing: by a condition, by rank, by order."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.fidelity import BITWISE
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.indices import integer_of
+from trueport.frontends.tensorflow.nodes import TF
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+@maps("Select", domain=TF, fidelity=BITWISE)
+def select(translation: Translation, condition: ir.Value, t: ir.Value, e: ir.Value) -> ir.Value:
+    # A vector chooses whole rows.
+    added = translation.rank(t) - 1 if translation.rank(condition) == 1 else 0
+    chosen = translation.op.Unsqueeze(condition, list(range(1, 1 + added))) if added else condition
+    return translation.op.Where(chosen, t, e)
+
+
+@maps("SelectV2", domain=TF, fidelity=BITWISE)
+def select_v2(translation: Translation, condition: ir.Value, t: ir.Value, e: ir.Value) -> ir.Value:
+    return translation.op.Where(condition, t, e)
+
+
+@maps("ArgMax", domain=TF, fidelity=BITWISE)
+def arg_max(t: Translation, input: ir.Value, dimension: ir.Value) -> ir.Value:
+    found = t.op.ArgMax(_comparable(t, input, -np.inf), axis=integer_of(t, dimension, "axis"), keepdims=0)
+    return t.cast(found, t.output_type())
+
+
+@maps("ArgMin", domain=TF, fidelity=BITWISE)
+def arg_min(t: Translation, input: ir.Value, dimension: ir.Value) -> ir.Value:
+    found = t.op.ArgMin(_comparable(t, input, np.inf), axis=integer_of(t, dimension, "axis"), keepdims=0)
+    return t.cast(found, t.output_type())
+
+
+def _comparable(t: Translation, value: ir.Value, last: float) -> ir.Value:
+    """Values that have an order: TensorFlow passes over NaN, ONNX does not say what it does with it."""
+    if value.dtype == ir.DataType.BOOL:
+        return t.op.Cast(value, to=ir.DataType.UINT8)
+    if not t.dtype(value).is_floating_point():
+        return value
+    return t.op.Where(t.op.IsNaN(value), t.op.like(last, value), value)
+
+
+@maps("TopKV2", domain=TF, fidelity=BITWISE, ignores={"sorted": "what need not be sorted may be"})
+def top_k_v2(t: Translation, input: ir.Value, k: ir.Value) -> tuple[ir.Value, ir.Value]:
+    values, indices = t.op.TopK(input, t.op.Reshape(t.int64(k), [1]), outputs=2)
+    return values, t.cast(indices, t.output_type(1))
+
+
+@maps("TopK", domain=TF, fidelity=BITWISE, ignores={"sorted": "what need not be sorted may be"})
+def top_k(t: Translation, input: ir.Value, *, k: int) -> tuple[ir.Value, ir.Value]:
+    values, indices = t.op.TopK(input, [k], outputs=2)
+    return values, t.cast(indices, t.output_type(1))
