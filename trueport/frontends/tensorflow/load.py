@@ -126,7 +126,10 @@ def _variable_name(variable: Any) -> str:
 def _captured(tensor: Any, names: Mapping[int, str], op: Builder) -> Translated:
     """What a function holds from outside: a handle that is read when it is used, or a constant."""
     if is_tensor_type(tensor.dtype):
-        return op.const(numpy_of(tensor.numpy()), "captured")
+        array = numpy_of(tensor.numpy())
+        if array.dtype.kind == "c":
+            return Pair(op.const(array.real.copy(), "captured"), op.const(array.imag.copy(), "captured"))
+        return op.const(array, "captured")
     if tensor.dtype.name == "resource":
         return Resource(names.get(id(tensor), ""), tensor)
     return Opaque(tensor.dtype.name)

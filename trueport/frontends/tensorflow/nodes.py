@@ -12,10 +12,10 @@ import onnx_ir as ir
 
 from trueport.errors import ConversionError
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.dtypes import is_tensor_type, numpy_of, onnx_type
+from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, numpy_of, onnx_type
 from trueport.frontends.tensorflow.values import Translated
 
-__all__ = ["COMPLEX", "TF", "SourceNode", "attribute"]
+__all__ = ["COMPLEX", "TF", "PartNode", "SourceNode", "attribute"]
 
 TF = "tf"
 """The domain under which TensorFlow's operators are declared."""
@@ -53,6 +53,24 @@ class SourceNode:
         """What TensorFlow knows of an output's shape; None for an unknown rank."""
         shape = self.operation.outputs[index].shape
         return None if shape.rank is None else tuple(shape.as_list())
+
+
+class PartNode(SourceNode):
+    """The same operation on one part of its complex tensors: all types are those of the parts."""
+
+    @functools.cached_property
+    def attributes(self) -> Mapping[str, Any]:
+        return {name: _part_type(value) for name, value in super().attributes.items()}
+
+    def output_type(self, index: int) -> ir.DataType:
+        found: ir.DataType = _part_type(super().output_type(index))
+        return found
+
+
+def _part_type(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_part_type(item) for item in value]
+    return COMPLEX_PARTS.get(value, value) if isinstance(value, ir.DataType) else value
 
 
 def attribute(value: Any) -> Any:

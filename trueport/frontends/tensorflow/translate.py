@@ -15,7 +15,7 @@ from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, onnx_type
 from trueport.frontends.tensorflow.folding import folded
 from trueport.frontends.tensorflow.functions import FunctionLibrary
-from trueport.frontends.tensorflow.nodes import COMPLEX, TF, SourceNode
+from trueport.frontends.tensorflow.nodes import COMPLEX, TF, PartNode, SourceNode
 from trueport.frontends.tensorflow.values import Pair, Translated, Unknown
 from trueport.ir.build import Builder
 from trueport.ir.places import place
@@ -58,10 +58,19 @@ class Translator:
 
     def call(self, t: Translation, function: str, inputs: Sequence[Translated]) -> list[Translated]:
         """A function's outputs, its body translated into the graph that ``t`` builds."""
-        shapes = [_tf_shape(value) for value in inputs]
-        body = self._library.body(t.node.operation.graph, function, shapes)
+        body = self.body(t, function, [_tf_shape(value) for value in inputs])
+        return self.enter(t, body, inputs, body.outputs)
+
+    def body(self, t: Translation, function: str, shapes: Sequence[Any]) -> Any:
+        """The graph of a function of the source's library; ``shapes`` are what is known of its inputs."""
+        return self._library.body(t.node.operation.graph, function, shapes)
+
+    def enter(
+        self, t: Translation, body: Any, inputs: Sequence[Translated], outputs: Sequence[Any]
+    ) -> list[Translated]:
+        """Some outputs of a function's graph, translated into the graph that ``t`` builds."""
         metadata = dict(t.op.metadata)
-        results = self.run(body, inputs, body.outputs, t.op, _inner_prefix(t.node.name, body))
+        results = self.run(body, inputs, outputs, t.op, _inner_prefix(t.node.name, body))
         t.op.metadata.update(metadata)
         return results
 
@@ -70,8 +79,9 @@ class Translator:
         mapping = self._registry.find(t.node.op_type, TF)
         if mapping is None:
             raise t.fail(f"{t.node.op_type} has no mapping to {self._registry.target}")
-        _, attributes = arguments(t.node, mapping)
-        return mapping.handler(t, *inputs, **attributes)
+        part = PartNode(t.node.operation, t.node.name, t.node.inputs)
+        _, attributes = arguments(part, mapping)
+        return mapping.handler(Translation(part, t.op, self), *inputs, **attributes)
 
     def lose(self, node: SourceNode, what: str, because: str, fidelity: Fidelity) -> None:
         loss = Loss(place(node), what, because, fidelity)
