@@ -87,6 +87,14 @@ class Translation:
         """The outputs of a function of the source's library, translated here."""
         return self._translator.call(self, function, inputs)
 
+    def body(self, function: str, shapes: Sequence[Any]) -> Any:
+        """The graph of a function of the source's library; ``shapes`` are what is known of its inputs."""
+        return self._translator.body(self, function, shapes)
+
+    def enter(self, body: Any, inputs: Sequence[Translated], outputs: Sequence[Any]) -> list[Translated]:
+        """Some outputs of a function's graph, translated here."""
+        return self._translator.enter(self, body, inputs, outputs)
+
     def inside(self, inputs: Sequence[ir.Value] = ()) -> Translation:
         """The same operation with ``op`` building a graph of its own, for a node's attribute; see ``close``."""
         return Translation(self.node, self.op.inside(inputs), self._translator)

@@ -15,13 +15,14 @@ class FunctionLibrary:
     """Finds bodies: in the graph that was traced, in those around it, in the process's own list."""
 
     def __init__(self) -> None:
-        self._bodies: dict[str, Any] = {}
+        self._bodies: dict[tuple[str, ...], Any] = {}
 
     def body(self, graph: Any, name: str, shapes: Sequence[Any]) -> Any:
         """A FuncGraph; ``shapes`` are what is known of its inputs where it has to be made from a definition."""
-        if name not in self._bodies:
-            self._bodies[name] = self._find(graph, name, shapes)
-        return self._bodies[name]
+        key = (name, *(str(shape) for shape in shapes))
+        if key not in self._bodies:
+            self._bodies[key] = self._find(graph, name, shapes)
+        return self._bodies[key]
 
     def _find(self, graph: Any, name: str, shapes: Sequence[Any]) -> Any:
         # None of this is public: TensorFlow offers no other way from a call to the called function's graph.

@@ -3,7 +3,7 @@
 ir.Value    a tensor
 Pair        a complex tensor: its real and its imaginary part
 Resource    the handle of a variable or of a lookup table
-Listing     a TensorList, as an ONNX sequence or as the tensor it was made from
+Listing     a TensorList: the rows of a tensor, single values, or an ONNX sequence
 Opaque      a handle that has no form in ONNX; only an operator that uses it is refused
 Unknown     the result of an operation that was refused: what depends on it is only assessed
 """
@@ -42,11 +42,19 @@ class Resource:
 
 @dataclass(frozen=True)
 class Listing:
-    """A list of tensors of one element type: an ONNX sequence, or the rows of ``stacked``."""
+    """A list of tensors of one element type: ``stacked``, a ``sequence``, or single ``elements``."""
 
     dtype: ir.DataType
-    sequence: ir.Value | None = None
+    shape: tuple[int | None, ...] | None = None
+    """what was declared of the elements' shape; None for an unknown rank"""
     stacked: ir.Value | None = None
+    """its rows are the elements"""
+    sequence: ir.Value | None = None
+    """an ONNX sequence"""
+    elements: tuple[ir.Value | None, ...] | None = None
+    """single values, None where nothing was written yet"""
+    count: ir.Value | None = None
+    """how many there are in all, where that is computed: ``elements`` are the first, the others were not written"""
 
 
 @dataclass(frozen=True)
