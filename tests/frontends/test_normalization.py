@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -68,3 +69,59 @@ def test_local_response_normalization(radius: int) -> None:
         [normal(2, 3, 4, 7)],
         [normal(1, 3, 4, 7)],
     )
+
+
+L = keras.layers
+LAYERS: list[tuple[Any, str]] = [
+    (lambda: L.BatchNormalization(), "BatchNormalization"),
+    (lambda: L.BatchNormalization(scale=False), "BatchNormalization"),
+    (lambda: L.BatchNormalization(center=False), "BatchNormalization"),
+    (lambda: L.BatchNormalization(center=False, scale=False), "BatchNormalization"),
+    (lambda: L.BatchNormalization(axis=1), "BatchNormalization"),
+    (lambda: L.BatchNormalization(axis=2, scale=False), "BatchNormalization"),
+    (lambda: L.LayerNormalization(), "LayerNormalization"),
+    (lambda: L.LayerNormalization(scale=False), "LayerNormalization"),
+    (lambda: L.LayerNormalization(center=False), "LayerNormalization"),
+    (lambda: L.LayerNormalization(axis=[2, 3]), "LayerNormalization"),
+    (lambda: L.LayerNormalization(axis=[1, 2]), "ReduceMean"),
+    (lambda: L.LayerNormalization(axis=1), "ReduceMean"),
+    (lambda: L.GroupNormalization(2), "ReduceMean"),
+    (lambda: L.GroupNormalization(-1), "ReduceMean"),
+    (lambda: L.RMSNormalization(), "RMSNormalization"),
+    (lambda: L.UnitNormalization(), "ReduceSum"),
+]
+
+
+@pytest.mark.parametrize(("make", "operator"), LAYERS)
+def test_layers(make: Any, operator: str) -> None:
+    model = keras.Sequential([keras.Input((4, 5, 6)), make()])
+    rng = np.random.default_rng(2)
+    for weight in model.weights:
+        weight.assign(rng.uniform(0.5, 2, weight.shape))
+    written = agree(model, [normal(2, 4, 5, 6)], [normal(1, 4, 5, 6)], terms=60)
+    assert operator in op_types(written)
+    if operator.endswith("Normalization"):
+        assert set(op_types(written)) <= {operator, "Transpose"}
+
+
+def test_the_weights_of_a_batch_norm_are_kept() -> None:
+    model = keras.Sequential([keras.Input((6,)), L.BatchNormalization(name="bn")])
+    written = agree(model, [normal(2, 6)], [normal(3, 6)])
+    assert op_types(written) == ["BatchNormalization"]
+    assert {tensor.name.split("/")[-1] for tensor in written.graph.initializer} == {
+        "gamma",
+        "beta",
+        "moving_mean",
+        "moving_variance",
+    }
+
+
+def test_what_only_looks_like_a_batch_norm_stays() -> None:
+    gamma = tf.Variable(normal(6))
+
+    def other_mean(x: Any, m: Any) -> Any:
+        factor = tf.math.rsqrt(gamma * gamma + 0.1) * gamma
+        return x * factor + (gamma - m * factor)
+
+    written = agree(other_mean, [normal(2, 6), normal(6)], [normal(3, 6), normal(6)])
+    assert "BatchNormalization" not in op_types(written)

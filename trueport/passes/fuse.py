@@ -30,7 +30,7 @@ def simplify(model: ir.Model) -> int:
     gone = 0
     for graph in model.graphs():
         for node in list(graph):
-            gone += _bypass(node) or _join_reshapes(node) or _join_padding(node)
+            gone += _bypass(node) or _puts_back(node) or _join_reshapes(node) or _join_padding(node)
     return gone
 
 
@@ -131,6 +131,25 @@ _IDLE: Mapping[str, Callable[[ir.Node], bool]] = MappingProxyType(
     }
 )
 """When an operator does nothing."""
+
+
+def _puts_back(node: ir.Node) -> bool:
+    """A Squeeze of the very axes that an Unsqueeze has added gives what was before both."""
+    source = node.inputs[0] if node.inputs and node.op_type == "Squeeze" else None
+    first = source.producer() if source is not None else None
+    made, axes = node.outputs[0], _array(node, 1)
+    if source is None or first is None or first.op_type != "Unsqueeze" or axes is None or source.shape is None:
+        return False
+    added, rank = _array(first, 1), source.shape.rank()
+    if added is None or first.inputs[0] is None or made.is_graph_output():
+        return False
+    if sorted(axes % rank) != sorted(added % rank):
+        return False
+    made.replace_all_uses_with(first.inputs[0])
+    _remove(node)
+    if not source.uses() and not source.is_graph_output():
+        _remove(first)
+    return True
 
 
 def _join_reshapes(node: ir.Node) -> bool:

@@ -9,6 +9,9 @@ from trueport.fidelity import Loss
 from trueport.passes.fold import fold_constants
 from trueport.passes.fuse import simplify
 from trueport.passes.layout import assign_layouts
+from trueport.passes.recognize.bias import recognize_biases
+from trueport.passes.recognize.normalization import recognize_normalizations
+from trueport.passes.recognize.views import store_views
 from trueport.passes.shapes import infer_shapes
 
 __all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
@@ -29,6 +32,10 @@ def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
             break
         infer_shapes(model)
     simplify(model)
+    recognize_normalizations(model, opset)
+    recognize_biases(model)
+    RemoveUnusedNodesPass()(model)
+    store_views(model)
     # No operator of ONNX wants channel-last data: those with channels keep their order, all others follow them.
     assign_layouts(model, lambda _: False)
     fold_constants(model)

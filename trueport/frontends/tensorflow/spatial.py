@@ -6,6 +6,7 @@ The transposes are written as they are needed; the layout pass cancels those bet
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import onnx_ir as ir
@@ -13,6 +14,8 @@ import onnx_ir as ir
 from trueport.frontends.tensorflow.context import Translation
 
 __all__ = [
+    "Line",
+    "as_line",
     "channel_axis",
     "channel_vector",
     "channels_first",
@@ -21,7 +24,6 @@ __all__ = [
     "restored",
     "size_at",
     "spatial",
-    "without_axis",
 ]
 
 
@@ -76,13 +78,36 @@ def size_at(t: Translation, value: ir.Value, axis: int) -> ir.Value:
     return t.op.Shape(value, start=axis, end=axis + 1) if known is None else t.op.const(np.array([known], np.int64))
 
 
-def without_axis(t: Translation, value: ir.Value, axis: int) -> ir.Value:
-    """The value without a unit axis: what it was before that axis was added, if that was the last thing done."""
-    axis %= t.rank(value)
+@dataclass(frozen=True)
+class Line:
+    """Data and kernel of one spatial axis that were given a second one, of size 1, for an operator that has two."""
+
+    axis: int
+    data: ir.Value
+    kernel: ir.Value
+    data_format: str
+
+    def entries(self, values: Sequence[int]) -> list[int]:
+        """One entry per axis, without the added axis'."""
+        return [value for place, value in enumerate(values) if place != self.axis]
+
+
+def as_line(t: Translation, data: ir.Value, kernel: ir.Value, data_format: str) -> Line | None:
+    """What stood before a unit axis was added to both; None where that is not how they were made."""
+    first = is_channels_first(data_format)
+    for place in (0, 1):
+        axis = place + (2 if first else 1)
+        before = _before_axis(t, data, axis), _before_axis(t, kernel, place)
+        if before[0] is not None and before[1] is not None:
+            return Line(axis, before[0], before[1], "NCW" if first else "NWC")
+    return None
+
+
+def _before_axis(t: Translation, value: ir.Value, axis: int) -> ir.Value | None:
     producer = value.producer()
-    if producer is not None and producer.op_type == "Unsqueeze":
-        source, axes = producer.inputs
-        known = t.static(axes) if axes is not None else None
-        if source is not None and known is not None and [int(a) % t.rank(value) for a in known.ravel()] == [axis]:
-            return source
-    return t.op.Squeeze(value, [axis])
+    if t.rank(value) != 4 or producer is None or producer.op_type != "Unsqueeze":
+        return None
+    source, axes = producer.inputs
+    known = t.static(axes) if axes is not None else None
+    added = [int(place) % t.rank(value) for place in known.ravel()] if known is not None else []
+    return source if added == [axis] else None

@@ -10,13 +10,12 @@ from trueport.fidelity import accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import (
+    as_line,
     channel_axis,
     channels_first,
-    is_channels_first,
     kernel_first,
     restored,
     spatial,
-    without_axis,
 )
 from trueport.frontends.tensorflow.windows import padding_attributes
 from trueport.mapping.declare import maps
@@ -39,22 +38,12 @@ def conv2d(
     data_format: str,
     dilations: list[int],
 ) -> ir.Value:
-    line = _as_line(t, input, filter, data_format, padding)
+    line = as_line(t, input, filter, data_format) if padding != "EXPLICIT" else None
     if line is None:
         return _convolved(t, input, filter, strides, padding, explicit_paddings, data_format, dilations)
-    axis, data, kernel = line
-    kept = [place for place in range(4) if place != axis]
-    made = _convolved(
-        t,
-        data,
-        kernel,
-        [strides[place] for place in kept],
-        padding,
-        [],
-        "NCW" if is_channels_first(data_format) else "NWC",
-        [dilations[place] for place in kept],
-    )
-    return t.op.Unsqueeze(made, [axis])
+    steps, gaps = line.entries(strides), line.entries(dilations)
+    made = _convolved(t, line.data, line.kernel, steps, padding, [], line.data_format, gaps)
+    return t.op.Unsqueeze(made, [line.axis])
 
 
 @maps("Conv3D", domain=TF, error=accumulation())
@@ -83,48 +72,32 @@ def depthwise_conv2d(
     data_format: str,
     dilations: list[int],
 ) -> ir.Value:
-    height, width, channels, multiplier = t.dims(filter)
+    line = as_line(t, input, filter, data_format) if padding != "EXPLICIT" else None
+    if line is None:
+        return _per_channel(t, input, filter, strides, padding, explicit_paddings, data_format, dilations)
+    steps, gaps = line.entries(strides), line.entries(dilations)
+    made = _per_channel(t, line.data, line.kernel, steps, padding, [], line.data_format, gaps)
+    return t.op.Unsqueeze(made, [line.axis])
+
+
+def _per_channel(
+    t: Translation,
+    data: ir.Value,
+    kernel: ir.Value,
+    strides: Sequence[int],
+    padding: str,
+    explicit: Sequence[int],
+    data_format: str,
+    dilations: Sequence[int],
+) -> ir.Value:
+    *shape, channels, multiplier = t.dims(kernel)
     if channels is None:
         raise t.fail("the number of channels is not known; ONNX has it as an attribute", "fix the channels' dim")
-    kernel = kernel_first(t, filter, (-2, -1))
+    weights = kernel_first(t, kernel, (-2, -1))
     if multiplier != 1:
-        kernel = t.op.Reshape(kernel, [-1, 1, *_or_copied(height, width)])
-    data = channels_first(t, input, data_format)
-    steps, gaps = spatial(strides, data_format), spatial(dilations, data_format)
-    pads = padding_attributes(
-        padding,
-        explicit_paddings,
-        data_format,
-        sizes=t.dims(data)[2:],
-        kernel=(height, width),
-        strides=steps,
-        dilations=gaps,
-    )
-    made = t.op.Conv(data, kernel, group=channels, **_window(t.dims(filter)[:2], steps, gaps), **pads)
-    return restored(t, made, data_format)
-
-
-def _as_line(
-    t: Translation, data: ir.Value, kernel: ir.Value, data_format: str, padding: str
-) -> tuple[int, ir.Value, ir.Value] | None:
-    """The spatial axis that is only there to make two of one, and data and kernel without it."""
-    if t.rank(data) != 4 or padding == "EXPLICIT":
-        return None
-    for place in (0, 1):
-        axis = place + (2 if is_channels_first(data_format) else 1)
-        added = [_adds(t, data, axis), _adds(t, kernel, place)]
-        if all(added):
-            return axis, without_axis(t, data, axis), without_axis(t, kernel, place)
-    return None
-
-
-def _adds(t: Translation, value: ir.Value, axis: int) -> bool:
-    """Whether the value is what stood before, with this axis added; a constant may be without it at any time."""
-    producer = value.producer()
-    if t.dims(value)[axis] != 1 or producer is None or producer.op_type != "Unsqueeze":
-        return False
-    axes = t.static(producer.inputs[1]) if producer.inputs[1] is not None else None
-    return axes is not None and [int(a) % t.rank(value) for a in axes.ravel()] == [axis]
+        # Where a dim of the target is 0 it is copied.
+        weights = t.op.Reshape(weights, [-1, 1, *(size or 0 for size in shape)])
+    return _conv(t, data, weights, shape, channels, strides, padding, explicit, data_format, dilations)
 
 
 def _convolved(
@@ -142,13 +115,27 @@ def _convolved(
     channels, per_group = t.dims(data)[channel_axis(data_format, t.rank(data))], t.dims(kernel)[-2]
     # Where a number of channels is open they can only be one group; a runtime refuses data that don't fit.
     group = channels // per_group if channels and per_group else 1
+    weights = kernel_first(t, kernel, (-1, -2))
+    return _conv(t, data, weights, t.dims(kernel)[:-2], group, strides, padding, explicit, data_format, dilations)
+
+
+def _conv(
+    t: Translation,
+    data: ir.Value,
+    weights: ir.Value,
+    shape: Sequence[int | None],
+    group: int,
+    strides: Sequence[int],
+    padding: str,
+    explicit: Sequence[int],
+    data_format: str,
+    dilations: Sequence[int],
+) -> ir.Value:
     first = channels_first(t, data, data_format)
-    shape = t.dims(kernel)[:-2]
     steps, gaps = spatial(strides, data_format), spatial(dilations, data_format)
     pads = padding_attributes(
         padding, explicit, data_format, sizes=t.dims(first)[2:], kernel=shape, strides=steps, dilations=gaps
     )
-    weights = kernel_first(t, kernel, (-1, -2))
     made = t.op.Conv(first, weights, group=group if group > 1 else None, **_window(shape, steps, gaps), **pads)
     return restored(t, made, data_format)
 
@@ -161,8 +148,3 @@ def _window(kernel: Sequence[int | None], strides: Sequence[int], dilations: Seq
     if any(gap != 1 for gap in dilations):
         given["dilations"] = list(dilations)
     return given
-
-
-def _or_copied(*dims: int | None) -> list[int]:
-    """Dims of a Reshape's target that stand where they stood: 0 copies."""
-    return [0 if dim is None else dim for dim in dims]

@@ -11,12 +11,22 @@ import onnx_ir as ir
 from trueport.fidelity import accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.spatial import channel_axis, channels_first, kernel_first, restored, size_at, spatial
+from trueport.frontends.tensorflow.spatial import (
+    as_line,
+    channel_axis,
+    channels_first,
+    is_channels_first,
+    kernel_first,
+    restored,
+    size_at,
+    spatial,
+)
 from trueport.frontends.tensorflow.windows import extents
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
+_Shape = tuple[int | None, ...] | None
 _DEVICES = {"use_cudnn_on_gpu": "chooses a kernel on GPUs, not what it computes"}
 
 
@@ -49,8 +59,17 @@ def conv2d_backprop_input(
     data_format: str,
     dilations: list[int],
 ) -> ir.Value:
-    forward = _forward(t, filter, strides, dilations, padding, explicit_paddings, data_format)
-    return _transposed(t, input_sizes, filter, out_backprop, forward, data_format)
+    line = as_line(t, out_backprop, filter, data_format) if padding != "EXPLICIT" else None
+    shape = t.output_shape()
+    if line is None or shape is None or shape[line.axis] != 1:
+        forward = _forward(t, filter, strides, dilations, padding, explicit_paddings, data_format)
+        return _transposed(t, input_sizes, filter, out_backprop, shape, forward, data_format)
+    steps, gaps = line.entries(strides), line.entries(dilations)
+    sizes = t.op.Gather(input_sizes, [axis for axis in range(4) if axis != line.axis])
+    left = (*shape[: line.axis], *shape[line.axis + 1 :])
+    forward = _forward(t, line.kernel, steps, gaps, padding, [], line.data_format)
+    made = _transposed(t, sizes, line.kernel, line.data, left, forward, line.data_format)
+    return t.op.Unsqueeze(made, [line.axis])
 
 
 @maps("Conv3DBackpropInputV2", domain=TF, error=accumulation())
@@ -66,7 +85,7 @@ def conv3d_backprop_input(
     dilations: list[int],
 ) -> ir.Value:
     forward = _forward(t, filter, strides, dilations, padding, [], data_format)
-    return _transposed(t, input_sizes, filter, out_backprop, forward, data_format)
+    return _transposed(t, input_sizes, filter, out_backprop, t.output_shape(), forward, data_format)
 
 
 @maps("DepthwiseConv2dNativeBackpropInput", domain=TF, error=accumulation())
@@ -87,7 +106,7 @@ def depthwise_conv2d_backprop_input(
     if channels is None:
         raise t.fail("the number of channels is not known; ONNX has it as an attribute", "fix the channels' dim")
     kernel = t.op.Reshape(kernel_first(t, filter, (-2, -1)), [-1, 1, *forward.kernel])
-    return _applied(t, input_sizes, kernel, out_backprop, forward, data_format, channels)
+    return _applied(t, input_sizes, kernel, out_backprop, t.output_shape(), forward, data_format, channels)
 
 
 def _forward(
@@ -108,12 +127,17 @@ def _forward(
 
 
 def _transposed(
-    t: Translation, sizes: ir.Value, kernel: ir.Value, data: ir.Value, forward: _Forward, data_format: str
+    t: Translation,
+    sizes: ir.Value,
+    kernel: ir.Value,
+    data: ir.Value,
+    shape: _Shape,
+    forward: _Forward,
+    data_format: str,
 ) -> ir.Value:
-    shape = t.output_shape()
     made, per_group = shape[channel_axis(data_format, len(shape))] if shape else None, t.dims(kernel)[-2]
     group = made // per_group if made and per_group else 1
-    return _applied(t, sizes, kernel_first(t, kernel, (-1, -2)), data, forward, data_format, group)
+    return _applied(t, sizes, kernel_first(t, kernel, (-1, -2)), data, shape, forward, data_format, group)
 
 
 def _applied(
@@ -121,20 +145,29 @@ def _applied(
     sizes: ir.Value,
     weights: ir.Value,
     data: ir.Value,
+    shape: _Shape,
     forward: _Forward,
     data_format: str,
     group: int,
 ) -> ir.Value:
     first = channels_first(t, data, data_format)
-    shape = t.output_shape() or (None,) * t.rank(data)
-    wanted = shape[2:] if data_format.startswith("NC") else shape[1:-1]
-    attributes = {"strides": forward.strides, "dilations": forward.dilations, "group": group if group > 1 else None}
+    dims = shape or (None,) * t.rank(data)
+    wanted = dims[2:] if is_channels_first(data_format) else dims[1:-1]
+    attributes = {
+        "strides": forward.strides,
+        "dilations": _unless_ones(forward.dilations),
+        "group": group if group > 1 else None,
+    }
     known = [size for size in (*wanted, *t.dims(first)[2:]) if size is not None]
     if len(known) == 2 * len(forward.kernel):
         fixed = _paddings(forward, known[: len(forward.kernel)], known[len(forward.kernel) :])
         return restored(t, t.op.ConvTranspose(first, weights, **attributes, **fixed), data_format)
     full = t.op.ConvTranspose(first, weights, **attributes, output_padding=_most_extra(forward))
     return restored(t, _cut(t, full, first, sizes, forward, data_format), data_format)
+
+
+def _unless_ones(values: list[int]) -> list[int] | None:
+    return values if any(value != 1 for value in values) else None
 
 
 def _paddings(forward: _Forward, made: Sequence[int], given: Sequence[int]) -> dict[str, list[int]]:
@@ -165,7 +198,7 @@ def _cut(
 ) -> ir.Value:
     """The part of the unpadded result that is asked for, where sizes are known only when the model runs."""
     rank = t.rank(given)
-    places = list(range(2, rank)) if data_format.startswith("NC") else list(range(1, rank - 1))
+    places = list(range(2, rank)) if is_channels_first(data_format) else list(range(1, rank - 1))
     asked = t.int64(sizes)
     spatial_only = rank - 2 == (t.dims(asked)[0] or rank)
     wanted = asked if spatial_only else t.op.Gather(asked, places)

@@ -1,0 +1,1 @@
+"""Chains of small operators that are one operator of ONNX, found and replaced."""

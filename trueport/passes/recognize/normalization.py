@@ -1,0 +1,259 @@
+"""Batch, layer and RMS normalizations that are written out as sums and products.
+
+Keras writes ``x · f + (b - m · f)`` with ``f = g / sqrt(v + ε)``. With constants along one axis for all of g, b, m, v
+that is a BatchNormalization in inference; with the mean and the variance of x itself along its last axes it is a
+LayerNormalization. The operator takes the very weights that the chain took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.ir.dtypes import numpy_dtype
+from trueport.passes.layout.workshop import Workshop
+from trueport.passes.recognize.match import behind_views, dims_of, ints_of, maker, orders, put, scalar_of
+
+__all__ = ["recognize_normalizations"]
+
+_LAYER_SINCE = 17
+_RMS_SINCE = 23
+
+
+@dataclass(frozen=True)
+class _Factor:
+    """``scale / sqrt(spread + epsilon)``"""
+
+    scale: ir.Value | None
+    spread: ir.Value
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class _Affine:
+    """``data · factor + bias - mean · factor``"""
+
+    data: ir.Value
+    factor: _Factor
+    bias: ir.Value | None
+    mean: ir.Value
+
+
+def recognize_normalizations(model: ir.Model, opset: int) -> int:
+    """Replace the chains by operators that the opset has, in place; how many."""
+    shop = Workshop(model)
+    found = 0
+    for graph in model.graphs():
+        for node in list(graph):
+            if node.graph is None or node.domain:
+                continue
+            if node.op_type == "Add":
+                found += any(
+                    _batch(node, form, shop) or (opset >= _LAYER_SINCE and _layer(node, form, shop))
+                    for form in _affine_forms(node)
+                )
+            elif node.op_type == "Mul" and opset >= _RMS_SINCE:
+                found += _root_mean_square(node, shop)
+    return found
+
+
+def _affine_forms(node: ir.Node) -> Iterator[_Affine]:
+    """The ways to read an Add as a normalization; at most one leads on."""
+    for scaled, shift in orders(node):
+        product = maker(scaled, "Mul")
+        if product is None:
+            continue
+        for data, by in orders(product):
+            factor = _factor(by)
+            moved = _shift(shift, by) if factor else None
+            if factor is not None and moved is not None:
+                yield _Affine(data, factor, *moved)
+
+
+def _factor(value: ir.Value) -> _Factor | None:
+    root = _inverse_root(value)
+    if root is not None:
+        return _Factor(None, *root)
+    product = maker(value, "Mul")
+    for one, other in orders(product) if product is not None else ():
+        root = _inverse_root(one)
+        if root is not None:
+            return _Factor(other, *root)
+    return None
+
+
+def _inverse_root(value: ir.Value) -> tuple[ir.Value, float] | None:
+    """What and ε in ``1 / sqrt(what + ε)``."""
+    inverse = maker(value, "Reciprocal")
+    root = maker(inverse.inputs[0], "Sqrt") if inverse is not None else None
+    total = maker(root.inputs[0], "Add") if root is not None else None
+    for spread, number in orders(total) if total is not None else ():
+        epsilon = scalar_of(number)
+        if epsilon is not None and scalar_of(spread) is None:
+            return spread, epsilon
+    return None
+
+
+def _shift(value: ir.Value, factor: ir.Value) -> tuple[ir.Value | None, ir.Value] | None:
+    """Bias and mean in ``bias - mean · factor``, however it is written."""
+    whole = _negated_mean(value, factor)
+    if whole is not None:
+        return None, whole
+    difference = maker(value, "Sub")
+    if difference is not None:
+        product = maker(difference.inputs[1], "Mul")
+        mean = _other(product, factor) if product is not None else None
+        return None if mean is None else (difference.inputs[0], mean)
+    total = maker(value, "Add")
+    for one, bias in orders(total) if total is not None else ():
+        mean = _negated_mean(one, factor)
+        if mean is not None:
+            return bias, mean
+    return None
+
+
+def _negated_mean(value: ir.Value, factor: ir.Value) -> ir.Value | None:
+    """The mean in ``(-mean) · factor`` or ``-(mean · factor)``."""
+    negative = maker(value, "Neg")
+    product = maker(negative.inputs[0] if negative is not None else value, "Mul")
+    mean = _other(product, factor) if product is not None else None
+    if mean is None or negative is not None:
+        return mean
+    inner = maker(mean, "Neg")
+    return inner.inputs[0] if inner is not None else None
+
+
+def _other(product: ir.Node, operand: ir.Value) -> ir.Value | None:
+    return next((other for one, other in orders(product) if one is operand), None)
+
+
+def _batch(node: ir.Node, form: _Affine, shop: Workshop) -> bool:
+    dims = dims_of(form.data)
+    spread = _vector(form.factor.spread, dims)
+    given = [_vector(value, dims) for value in (form.factor.scale, form.bias, form.mean) if value is not None]
+    if dims is None or spread is None or any(item is None or item[1] != spread[1] for item in given):
+        return False
+    axis = spread[1]
+    if axis == 0 or dims_of(node.outputs[0]) != dims:
+        return False
+    graph = spread[0].graph if isinstance(spread[0].graph, ir.Graph) else node.graph
+    assert isinstance(graph, ir.Graph) and form.data.dtype is not None
+    parameters = []
+    for value, missing in ((form.factor.scale, 1), (form.bias, 0), (form.mean, 0)):
+        known = _vector(value, dims) if value is not None else None
+        array = np.full(dims[axis] or 1, missing, numpy_dtype(form.data.dtype))
+        parameters.append(known[0] if known else shop.constant(graph, f"{node.outputs[0].name}.{missing}s", array))
+    steps = []
+    data, rank = form.data, len(dims)
+    there = [0, axis, *(place for place in range(1, rank) if place != axis)]
+    if axis != 1:
+        steps.append(_step(shop, "Transpose", [data], {"perm": there}, node, [dims[place] for place in there]))
+        data = steps[-1].outputs[0]
+    attributes = {"epsilon": form.factor.epsilon}
+    shape = [dims[place] for place in there]
+    steps.append(_step(shop, "BatchNormalization", [data, *parameters, spread[0]], attributes, node, shape))
+    if axis != 1:
+        back = [there.index(place) for place in range(rank)]
+        steps.append(_step(shop, "Transpose", [steps[-1].outputs[0]], {"perm": back}, node, dims))
+    put(shop, node, steps)
+    return True
+
+
+def _vector(value: ir.Value, dims: tuple[int | None, ...] | None) -> tuple[ir.Value, int] | None:
+    """A constant vector along one axis of the data, and the axis."""
+    shape, source = dims_of(value), behind_views(value)
+    if dims is None or shape is None or source is None or len(dims_of(source) or ()) != 1 or len(shape) > len(dims):
+        return None
+    lifted = (1,) * (len(dims) - len(shape)) + shape
+    size = dims_of(source)
+    places = [place for place, dim in enumerate(lifted) if dim != 1] or ([len(dims) - 1] if len(shape) == 1 else [])
+    return (source, places[0]) if len(places) == 1 and size == (dims[places[0]],) else None
+
+
+def _layer(node: ir.Node, form: _Affine, shop: Workshop) -> bool:
+    dims = dims_of(form.data)
+    axis = _normalized_from(form, dims)
+    if dims is None or axis is None or None in dims[axis:]:
+        return False
+    wanted = tuple(dims[axis:])
+    scale, bias = (_of_shape(value, wanted) for value in (form.factor.scale, form.bias))
+    if (form.factor.scale is not None and scale is None) or (form.bias is not None and bias is None):
+        return False
+    assert isinstance(node.graph, ir.Graph) and form.data.dtype is not None
+    if scale is None:
+        ones = np.ones([dim or 0 for dim in wanted], numpy_dtype(form.data.dtype))
+        scale = shop.constant(node.graph, f"{node.outputs[0].name}.ones", ones)
+    attributes = {"axis": axis - len(dims), "epsilon": form.factor.epsilon}
+    inputs = [form.data, scale, *([bias] if bias is not None else [])]
+    put(shop, node, [_step(shop, "LayerNormalization", inputs, attributes, node, dims)])
+    return True
+
+
+def _normalized_from(form: _Affine, dims: tuple[int | None, ...] | None) -> int | None:
+    """The first of the last axes, if mean and variance are the data's own along these."""
+    variance, mean = maker(form.factor.spread, "ReduceMean"), maker(form.mean, "ReduceMean")
+    if variance is None or mean is None or dims is None or mean.inputs[0] is not form.data:
+        return None
+    axes = _last_axes(mean, len(dims))
+    square = maker(variance.inputs[0], "Mul")
+    if (
+        axes is None
+        or axes != _last_axes(variance, len(dims))
+        or square is None
+        or square.inputs[0] is not square.inputs[1]
+    ):
+        return None
+    centred = maker(square.inputs[0], "Sub")
+    return axes if centred is not None and list(centred.inputs) == [form.data, form.mean] else None
+
+
+def _last_axes(node: ir.Node, rank: int) -> int | None:
+    """From which axis on a reduction goes, if it is over all from there and keeps them as unit axes."""
+    axes = ints_of(node.inputs[1]) if len(node.inputs) > 1 else None
+    kept = node.attributes["keepdims"].as_int() if "keepdims" in node.attributes else 1
+    places = sorted(axis % rank for axis in axes) if axes else []
+    return places[0] if kept and places and places == list(range(places[0], rank)) else None
+
+
+def _of_shape(value: ir.Value | None, wanted: tuple[int | None, ...]) -> ir.Value | None:
+    """The constant behind a weight that is broadcast over the axes before."""
+    source = behind_views(value) if value is not None else None
+    shape = dims_of(value)
+    lasts = shape is not None and (*(1,) * (len(shape) - len(wanted)), *wanted) == shape
+    return source if lasts and dims_of(source) == wanted else None
+
+
+def _root_mean_square(node: ir.Node, shop: Workshop) -> bool:
+    """``x / sqrt(mean(x²) + ε) · scale``"""
+    for normal, scale in orders(node):
+        product = maker(normal, "Mul")
+        for data, by in orders(product) if product is not None else ():
+            root = _inverse_root(by)
+            mean = maker(root[0], "ReduceMean") if root is not None else None
+            square = maker(mean.inputs[0], "Mul") if mean is not None else None
+            dims = dims_of(data)
+            if root is None or mean is None or square is None or dims is None or set(square.inputs) != {data}:
+                continue
+            axis = _last_axes(mean, len(dims))
+            weight = _of_shape(scale, dims[axis:]) if axis is not None else None
+            if axis is not None and weight is not None:
+                attributes = {"axis": axis - len(dims), "epsilon": root[1]}
+                put(shop, node, [_step(shop, "RMSNormalization", [data, weight], attributes, node, dims)])
+                return True
+    return False
+
+
+def _step(
+    shop: Workshop,
+    op: str,
+    inputs: list[ir.Value],
+    attributes: Mapping[str, Any],
+    node: ir.Node,
+    shape: Sequence[int | None],
+) -> ir.Node:
+    name = node.outputs[0].name or op
+    return shop.node(op, inputs, attributes, f"{name}.{op}", shape, node.outputs[0].dtype, node)
