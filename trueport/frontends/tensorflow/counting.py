@@ -28,12 +28,13 @@ _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Limit:
-    """The loop goes on while a counter is below a number: that of a loop variable, or a known one."""
+    """The loop goes on while a counter is below a number."""
 
     counter: int
-    variable: int | None
+    bound: Any
+    """a tensor of the condition's graph that never changes; None where the number is known"""
     number: int = 0
-    """what is added to the variable"""
+    """what is added to it"""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def examine(cond: Any, body: Any, used: Sequence[int], known: Mapping[int, np.nd
         new = _reached(body, [body.outputs[waiting.pop()]]) - needed
         needed |= new
         waiting += new
-    return Facts(invariant, counters, frozenset(needed), None if limits is None else tuple(dict.fromkeys(limits)))
+    return Facts(invariant, counters, frozenset(needed), None if limits is None else tuple(limits))
 
 
 def _counts(begin: Any, end: Any) -> bool:
@@ -118,6 +119,7 @@ class _Condition:
     def __init__(
         self, graph: Any, invariant: frozenset[int], counters: frozenset[int], known: Mapping[int, np.ndarray]
     ) -> None:
+        self._graph = graph
         self._places = {tensor.name: index for index, tensor in enumerate(graph.inputs)}
         self._invariant = invariant
         self._counters = counters
@@ -153,8 +155,8 @@ class _Condition:
         number = self._value(plain(bound))
         if number is not None:
             return [Limit(place, None, int(number) + extra)]
-        variable = self._places.get(plain(bound).name)
-        return None if variable is None or variable not in self._invariant else [Limit(place, variable, extra)]
+        fixed = _reached(self._graph, [bound]) <= self._invariant
+        return [Limit(place, plain(bound), extra)] if fixed else None
 
     def _value(self, tensor: Any) -> Any:
         """A scalar that is known before the loop runs, else None."""

@@ -124,10 +124,12 @@ class _Loop:
         return bound if known[1] is not None and known[1] == 0 else self.t.op.Sub(bound, begin)
 
     def _bound(self, limit: Limit) -> tuple[ir.Value, Any]:
-        if limit.variable is None:
+        """What a counter is compared with, and what tells it from other bounds."""
+        if limit.bound is None:
             return self.t.op.const(np.array(limit.number, np.int64)), limit.number
-        value = self.variables[limit.variable].before
-        assert isinstance(value, ir.Value)
+        (value,) = self.t.enter(self.cond, [v.before for v in self.variables], [limit.bound])
+        if not isinstance(value, ir.Value):
+            raise self.t.fail("ends at a number that could not be translated")
         bound = self.t.int64(value)
         return (self.t.op.Add(bound, limit.number) if limit.number else bound), (value, limit.number)
 
@@ -262,6 +264,9 @@ class _Loop:
         initial = [part for v in self.carried for part in parts(v.before)]
         count = len(carried) + len(scanned)
         first = None if begins is None else self._truth(t, begins)
+        if first is None and not initial:
+            # Two inputs are the least that ONNX's shape inference takes.
+            first = t.op.const(np.array(True))
         outputs = t.op.Loop(self.trip, first, *initial, body=graph, outputs=count) if count else ()
         self._finish(outputs, graph)
         return outputs
@@ -354,11 +359,11 @@ class _Loop:
         return all(self._is_length(limit, listing) for limit in limits)
 
     def _is_length(self, limit: Limit, listing: Listing) -> bool:
-        if limit.variable is None:
+        if limit.bound is None:
             return listing.count is None and len(listing.elements or ()) == limit.number
-        return (
-            limit.number == 0 and listing.count is not None and self.variables[limit.variable].before is listing.count
-        )
+        place = next((v.index for v in self.variables if self.cond.inputs[v.index].name == limit.bound.name), None)
+        same = place is not None and listing.count is not None and self.variables[place].before is listing.count
+        return same and limit.number == 0
 
 
 def _row_shape(t: Translation, rows: ir.Value) -> ir.Value:
