@@ -11,12 +11,13 @@ graph, once each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx
 import onnx_ir as ir
+from onnx.defs import OpSchema
 from onnx.shape_inference import InferenceError, infer_node_outputs
 
 from trueport.errors import EmitError
@@ -78,9 +79,12 @@ class Builder:
         )
         for value in node.outputs:
             value.name = self.fresh(node.name or op_type)
-        self.graph.append(node)
-        self._infer(node)
+        self._place(node)
+        self._infer(node, canonical_schema(op_type, domain))
         return node.outputs[0] if count is None else tuple(node.outputs)
+
+    def _place(self, node: ir.Node) -> None:
+        self.graph.append(node)
 
     def value(self, operand: Operand) -> ir.Value | None:
         """An operand as a value of the graph."""
@@ -100,6 +104,12 @@ class Builder:
             if found.size > _SMALL:
                 return made
             self._constants[key] = made
+        return self._constants[key]
+
+    def shared(self, key: Hashable, make: Callable[[], np.ndarray], name: str = "const") -> ir.Value:
+        """A constant of any size that is made once for a key of the caller's."""
+        if key not in self._constants:
+            self._constants[key] = self.stored(ir.tensor(make()), name)
         return self._constants[key]
 
     def stored(self, tensor: ir.TensorProtocol, name: str) -> ir.Value:
@@ -128,8 +138,7 @@ class Builder:
         self._names.add(name)
         return name
 
-    def _infer(self, node: ir.Node) -> None:
-        schema = canonical_schema(node.op_type, node.domain)
+    def _infer(self, node: ir.Node, schema: OpSchema | None) -> None:
         if schema is None or any(a.type == ir.AttributeType.GRAPH for a in node.attributes.values()):
             return  # who makes a node with graphs knows the types
         known = [value for value in node.inputs if value is not None and value.type is not None]

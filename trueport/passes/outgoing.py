@@ -9,6 +9,7 @@ from trueport.fidelity import Loss
 from trueport.passes.fold import fold_constants
 from trueport.passes.fuse import simplify
 from trueport.passes.layout import assign_layouts
+from trueport.passes.lower.model import lower_model
 from trueport.passes.recognize.bias import recognize_biases
 from trueport.passes.recognize.normalization import recognize_normalizations
 from trueport.passes.recognize.views import store_views
@@ -17,7 +18,12 @@ from trueport.passes.shapes import infer_shapes
 __all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
 
 DEFAULT_OPSET = 26
-"""The newest that the current ONNX Runtime release runs."""
+"""The newest that the current ONNX Runtime release (1.31) runs; some operators need an older one.
+
+Its optimizations (Conv with BatchNormalization and Relu, Gelu, LayerNormalization, QDQ, transposes …) leave the same
+graph at 26 as at 13 to 25. Seven operators lost their kernel with version 22, which only added bfloat16: GlobalLpPool,
+MaxRoiPool, Multinomial, RandomNormal(Like), RandomUniform(Like), RoiAlign. A model with one of those gets opset 21.
+"""
 OLDEST_OPSET = 13
 
 _MAX_FOLDING_ROUNDS = 8
@@ -41,5 +47,5 @@ def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
     fold_constants(model)
     simplify(model)
     RemoveUnusedNodesPass()(model)
-    model.opset_imports[""] = opset
+    lower_model(model, opset)
     return []

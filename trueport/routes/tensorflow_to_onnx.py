@@ -8,6 +8,7 @@ from typing import Any
 
 import onnx_ir as ir
 
+from trueport.backends.onnx.kernels import fit_kernels, newest_opset
 from trueport.backends.onnx.save import write_onnx
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import EmitError, UsageError
@@ -17,12 +18,13 @@ from trueport.frontends.tensorflow.registry import registry
 from trueport.frontends.tensorflow.sources import Options, capture_source
 from trueport.ir.artifact import ArtifactMap
 from trueport.ir.ports import Port, make_ports
+from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
 from trueport.passes.outgoing import DEFAULT_OPSET, OLDEST_OPSET, arrange_for_onnx
 from trueport.routes.base import Ops, Route
 from trueport.runtimes.base import Model
-from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels
 from trueport.runtimes.tensorflow import FunctionModel
 
 __all__ = ["TensorflowToOnnx"]
@@ -61,7 +63,10 @@ class TensorflowToOnnx(Route):
 
     def emit(self) -> ir.Model:
         if not self._arranged:
-            self.losses += arrange_for_onnx(self.graph(), self._opset)
+            kernels = cpu_kernels()
+            opset = self._opset or newest_opset(self.graph(), kernels, DEFAULT_OPSET, OLDEST_OPSET)
+            self.losses += arrange_for_onnx(self.graph(), opset)
+            fit_kernels(self.graph(), kernels)
             self._arranged = True
         return self.graph()
 
@@ -105,10 +110,11 @@ class TensorflowToOnnx(Route):
         return onnx_operators()
 
 
-def _checked_opset(opset: int | None) -> int:
-    wanted = DEFAULT_OPSET if opset is None else opset
-    if wanted < OLDEST_OPSET:
+def _checked_opset(opset: int | None) -> int | None:
+    if opset is not None and not OLDEST_OPSET <= opset <= CANONICAL_OPSETS[""]:
         raise UsageError(
-            f"opset {wanted} is too old", where="--opset", remedy=f"opsets from {OLDEST_OPSET} on can be written"
+            f"opset {opset} is too {'old' if opset < OLDEST_OPSET else 'new'}",
+            where="--opset",
+            remedy=f"opsets from {OLDEST_OPSET} to {CANONICAL_OPSETS['']} can be written",
         )
-    return wanted
+    return opset

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import functools
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,38 @@ import onnx
 from trueport.errors import InvalidInput
 from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports, pack, unpack
+from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
 from trueport.runtimes.base import Model
 
-__all__ = ["OnnxRuntimeModel"]
+__all__ = ["OnnxRuntimeModel", "cpu_kernels"]
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
+_OPEN_END = 2**31 - 1
+
+
+@functools.cache
+def cpu_kernels() -> tuple[Kernel, ...]:
+    """All kernels of ONNX Runtime's CPU provider, as it lists them itself.
+
+    float16 counts as allowed where float is: ONNX Runtime puts casts around such nodes when it loads a model.
+    """
+    return tuple(
+        Kernel(
+            "" if kernel.domain == "ai.onnx" else kernel.domain,
+            kernel.op_name,
+            kernel.version_range[0],
+            None if kernel.version_range[1] >= _OPEN_END else kernel.version_range[1],
+            {key: _with_half(types) for key, types in kernel.type_constraints.items()},
+        )
+        for kernel in ort.capi.onnxruntime_pybind11_state.get_all_opkernel_def()
+        if kernel.provider == "CPUExecutionProvider"
+    )
+
+
+def _with_half(types: Iterable[str]) -> frozenset[str]:
+    found = frozenset(types)
+    return found | {"tensor(float16)"} if "tensor(float)" in found else found
 
 
 class OnnxRuntimeModel(Model):
@@ -61,6 +88,8 @@ class OnnxRuntimeModel(Model):
         proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in extra)
         options = ort.SessionOptions()
         options.log_severity_level = 3
+        # Weights that are dequantized before a product: its default quantizes the activations, too, which no file asks for.
+        options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         if not self._optimize:
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         if self._folder is not None:

@@ -1,0 +1,92 @@
+"""ONNX allows more types than ONNX Runtime has kernels for: such nodes are computed in a wider type, exactly.
+
+The table of kernels is plain data that the caller brings (:class:`~trueport.ir.widening.Kernel`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import onnx_ir as ir
+from onnx.defs import OpSchema
+
+from trueport.errors import ConversionError
+from trueport.ir.insert import Workshop
+from trueport.ir.places import op_id, place
+from trueport.ir.schemas import has_body, schema_at
+from trueport.ir.widening import Kernel, Signature, allows, widen
+
+__all__ = ["fit_kernels", "newest_opset"]
+
+_Table = Mapping[tuple[str, str], Sequence[Kernel]]
+_NEVER_RUN = frozenset({"Constant"})
+"""Operators without a kernel that a runtime does away with when it loads a model."""
+_IN_BODIES = frozenset(f"tensor({name})" for name in ("float", "float16", "double", "bool", "int32", "int64", "string"))
+"""Types for which the nodes of ONNX's function bodies have kernels."""
+
+
+def fit_kernels(model: ir.Model, kernels: Iterable[Kernel]) -> int:
+    """Widen the types of all nodes for which no kernel is there, in place; how many. The opset is final by now."""
+    table = _by_operator(kernels)
+    shop = Workshop(model)
+    fitted = 0
+    refusals = []
+    for node in list(model.graph.all_nodes()):
+        schema = schema_at(node.op_type, node.domain, model.opset_imports.get(node.domain, 1))
+        if schema is None or node.op_type in _NEVER_RUN:
+            continue
+        signatures = _signatures(schema, table)
+        if any(allows(node, schema, signature) for signature in signatures):
+            continue
+        if widen(node, schema, signatures, shop) is None:
+            refusals.append(_refusal(node, signatures))
+        fitted += 1
+    if refusals:
+        raise refusals[0] if len(refusals) == 1 else _all_of(refusals)
+    return fitted
+
+
+def newest_opset(model: ir.Model, kernels: Iterable[Kernel], newest: int, oldest: int) -> int:
+    """The newest opset in which every operator of a model has a kernel, or is not there and will be taken apart."""
+    table = _by_operator(kernels)
+    used = {node.op_type for node in model.graph.all_nodes() if not node.domain} - _NEVER_RUN
+    for opset in range(newest, oldest - 1, -1):
+        found = [schema for op in used if (schema := schema_at(op, "", opset)) is not None]
+        if all(_signatures(schema, table) for schema in found):
+            return opset
+    return newest
+
+
+def _by_operator(kernels: Iterable[Kernel]) -> _Table:
+    found: dict[tuple[str, str], list[Kernel]] = {}
+    for kernel in kernels:
+        found.setdefault((kernel.domain, kernel.op), []).append(kernel)
+    return found
+
+
+def _signatures(schema: OpSchema, table: _Table) -> list[Signature]:
+    """Of the kernels for a version; an operator with a body needs none of its own."""
+    found = [k.types for k in table.get((schema.domain, schema.name), ()) if k.implements(schema.since_version)]
+    if found or not has_body(schema):
+        return found
+    return [{item.type_param_str: _IN_BODIES & {*item.allowed_type_strs} for item in schema.type_constraints}]
+
+
+def _refusal(node: ir.Node, signatures: Sequence[Signature]) -> ConversionError:
+    types = ", ".join(dict.fromkeys(str(v.type) for v in (*node.inputs, *node.outputs) if v is not None))
+    if not signatures:
+        return ConversionError(
+            f"ONNX Runtime has no kernel for {op_id(node)} at this opset",
+            where=place(node),
+            remedy="ask for another opset, or replace the operator in the source model",
+        )
+    return ConversionError(
+        f"ONNX Runtime has no kernel for {op_id(node)} of {types}, and no wider type gives the same result",
+        where=place(node),
+        remedy="cast to float32 (or int32, int64) around it in the source model",
+    )
+
+
+def _all_of(refusals: Sequence[ConversionError]) -> ConversionError:
+    lines = "\n".join(f"  {error.where}: {error.why}" for error in refusals)
+    return ConversionError(f"{len(refusals)} nodes can't be run by ONNX Runtime:\n{lines}", remedy=refusals[0].remedy)

@@ -1,0 +1,1 @@
+"""Opset downgrades by operator family; the driver is in :mod:`trueport.passes.lower.adapt`."""

@@ -1,0 +1,293 @@
+"""From the canonical opset down to an older one: every node is taken back, step by step, to the version in force there.
+
+An adapter undoes one real change between two versions of an operator:
+
+    @downgrades("Split", 18, 13)
+    def split_18_to_13(op, input, split, *, axis, num_outputs):
+        ...
+
+It is bound from the schema of the NEW version. ``op.again(...)`` builds the operator at the OLD version; all other
+nodes are built at the canonical opset and taken back in turn, so an adapter may use any operator that can be. An
+operator that did not exist has an adapter to version ``ABSENT``, or ONNX's own function body takes its place. Between
+two versions without an adapter the node is only relabelled, if it uses nothing that the old one lacks; a test shows
+that such a step changes nothing else. Types that the old version does not take are widened
+(:mod:`trueport.ir.widening`). What has no form at the wanted opset is refused, all such nodes at once.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import pkgutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import onnx_ir as ir
+from onnx.defs import OpSchema
+
+from trueport.errors import ConversionError
+from trueport.ir.build import Builder, known_array
+from trueport.ir.insert import Inserter, Workshop, stand_in
+from trueport.ir.places import op_id, place
+from trueport.ir.provenance import MADE_BY
+from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema, history, schema_at
+from trueport.ir.widening import Signature, allows, widen
+from trueport.mapping.bind import attribute_defaults, attribute_value, bind_by_schema
+from trueport.passes import lower
+
+__all__ = ["ABSENT", "Adapters", "Downgrade", "adapters", "downgrades", "lower_nodes", "needs_body"]
+
+Adapter = Callable[..., Any]
+_A = TypeVar("_A", bound=Adapter)
+Adapters = Mapping[tuple[str, str, int], tuple[int, Adapter]]
+_ATTRIBUTE = "__trueport_downgrades__"
+ABSENT = 0
+"""The version of an operator before its first."""
+_DRIVERS = frozenset({"adapt", "model", "relabels"})
+
+
+def downgrades(op: str, new: int, old: int, *, domain: str = "") -> Callable[[_A], _A]:
+    """Declare an adapter from version ``new`` of an operator to version ``old``, the one before it."""
+
+    def declare(adapter: _A) -> _A:
+        steps = (*getattr(adapter, _ATTRIBUTE, ()), (domain, op, new, old))
+        setattr(adapter, _ATTRIBUTE, steps)
+        return adapter
+
+    return declare
+
+
+@functools.cache
+def adapters() -> Adapters:
+    """All adapters, by (domain, op, new version)."""
+    found: dict[tuple[str, str, int], tuple[int, Adapter]] = {}
+    for name in sorted({module.name for module in pkgutil.iter_modules(lower.__path__)} - _DRIVERS):
+        module = importlib.import_module(f"{lower.__name__}.{name}")
+        for item in vars(module).values():
+            if getattr(item, "__module__", None) != module.__name__:
+                continue
+            for domain, op, new, old in getattr(item, _ATTRIBUTE, ()):
+                if (domain, op, new) in found:
+                    raise TypeError(f"two adapters for {op} {new} → {old}")
+                found[domain, op, new] = (old, item)
+    return found
+
+
+class Downgrade(Inserter):
+    """What an adapter holds: builds nodes before the one that it replaces, which is ``op.node``."""
+
+    def __init__(self, shop: Builder, node: ir.Node, new: OpSchema, old: int) -> None:
+        super().__init__(shop, node)
+        self._new, self._old = new.since_version, old
+        self.metadata[MADE_BY] = f"lower:{node.op_type}-{self._new}-{old}"
+
+    def again(self, *inputs: Any, **attributes: Any) -> Any:
+        """The same operator at the old version, with as many outputs as the node has."""
+        count = len(self.node.outputs)
+        made = self.older(self.node.op_type, inputs, {**attributes, "domain": self.node.domain, "outputs": count})
+        return made[0] if count == 1 else made
+
+    def older(self, op_type: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+        """Any operator at the old version."""
+        before = len(self.made)
+        made = self.add(op_type, inputs, options)
+        for node in self.made[before:]:
+            node.version = self._old
+        return made
+
+    def _infer(self, node: ir.Node, schema: OpSchema | None) -> None:
+        same = node.op_type == self.node.op_type and node.domain == self.node.domain and self._old != ABSENT
+        super()._infer(node, schema_at(node.op_type, node.domain, self._old) if same else schema)
+
+    def known(self, value: ir.Value | None) -> np.ndarray | None:
+        """The array of a constant."""
+        return known_array(value)
+
+    def rank(self, value: ir.Value) -> int:
+        """The number of dims; refused where it is not known."""
+        if value.shape is None:
+            raise self.fail(f"the rank of {value.name!r} must be known")
+        return len(value.shape)
+
+    def dim(self, value: ir.Value, axis: int) -> int | None:
+        """A dim's length, None where it is open."""
+        found = None if value.shape is None else value.shape[axis]
+        return found if isinstance(found, int) else None
+
+    def need(self, value: ir.Value | None, what: str) -> np.ndarray:
+        """The array of a constant; refused for anything else."""
+        found = known_array(value)
+        if found is None:
+            raise self.fail(f"{what} must be a constant")
+        return found
+
+    def wants(self, index: int) -> bool:
+        """Whether the node has this output."""
+        return index < len(self.node.outputs) and bool(self.node.outputs[index].name)
+
+    def fail(self, why: str) -> ConversionError:
+        """The refusal of this node."""
+        return ConversionError(
+            f"has no form before opset {self._new}: {why}",
+            where=place(self.node),
+            remedy=f"ask for opset {self._new} or newer",
+        )
+
+
+@dataclass
+class _Lowering:
+    """One model on its way to the wanted opsets."""
+
+    shop: Workshop
+    wanted: Mapping[str, int]
+    refusals: list[ConversionError] = field(default_factory=list)
+
+
+def lower_nodes(model: ir.Model, wanted: Mapping[str, int]) -> None:
+    """Take every node back to the wanted opset of its domain; bodies have taken their operators' places before."""
+    lowering = _Lowering(Workshop(model), wanted)
+    _lower_graph(model.graph, lowering)
+    for node in model.graph.all_nodes():
+        node.version = None
+    if len(lowering.refusals) == 1:
+        raise lowering.refusals[0]
+    if lowering.refusals:
+        raise ConversionError(
+            "\n".join(
+                [f"{len(lowering.refusals)} nodes have no form at the wanted opset:", *_lines(lowering.refusals)]
+            ),
+            remedy="ask for a newer opset",
+        )
+
+
+def _lines(errors: Iterable[ConversionError]) -> Iterator[str]:
+    return (f"  {error.where}: {error.why}" for error in errors)
+
+
+def _lower_graph(graph: ir.Graph, lowering: _Lowering) -> None:
+    for node in list(graph):
+        try:
+            _lower_node(node, lowering)
+        except ConversionError as refusal:
+            lowering.refusals.append(refusal)
+
+
+def _lower_node(node: ir.Node, lowering: _Lowering) -> None:
+    for attribute in node.attributes.values():
+        if attribute.type == ir.AttributeType.GRAPH:
+            _lower_graph(attribute.as_graph(), lowering)
+    wanted = lowering.wanted.get(node.domain)
+    if wanted is None:
+        return
+    for new, old in _steps(node, wanted):
+        adapter = adapters().get((node.domain, node.op_type, new.since_version))
+        if adapter is not None:
+            for made in _replace(node, new, *adapter, lowering.shop):
+                _lower_node(made, lowering)
+            return
+        if old is None or not _relabel(node, new, old):
+            raise ConversionError(
+                f"has no form before opset {new.since_version}",
+                where=place(node),
+                remedy=f"ask for opset {new.since_version} or newer",
+            )
+    _fit_types(node, wanted, lowering)
+
+
+def _steps(node: ir.Node, wanted: int) -> Iterator[tuple[OpSchema, OpSchema | None]]:
+    """(new, old) versions on a node's way down from the version that it is at."""
+    start = CANONICAL_OPSETS[node.domain] if node.version is None else node.version
+    versions = [None, *(schema for schema in history(node.op_type, node.domain) if schema.since_version <= start)]
+    for old, new in reversed(list(itertools.pairwise(versions))):
+        assert new is not None
+        if new.since_version <= wanted:
+            return
+        yield new, old
+
+
+def _relabel(node: ir.Node, new: OpSchema, old: OpSchema) -> bool:
+    """Make a node of the new version one of the old; False, and nothing is changed, if it uses what the old lacks."""
+    if not _uses_only(node, new, old):
+        return False
+    for name in set(node.attributes) - set(old.attributes):
+        del node.attributes[name]
+    before, after = attribute_defaults(old), attribute_defaults(new)
+    for name in set(before) & set(after) - set(node.attributes):
+        if repr(before[name]) != repr(after[name]) and after[name] is not None:
+            node.attributes[name] = ir.serde.deserialize_attribute(new.attributes[name].default_value)
+    return True
+
+
+def _uses_only(node: ir.Node, new: OpSchema, old: OpSchema) -> bool:
+    if old.deprecated:
+        return False
+    variadic = bool(old.inputs) and old.inputs[-1].option == OpSchema.FormalParameterOption.Variadic
+    extra_inputs = [] if variadic else [value for value in node.inputs[len(old.inputs) :] if value is not None]
+    many = bool(old.outputs) and old.outputs[-1].option == OpSchema.FormalParameterOption.Variadic
+    extra_outputs = [] if many else [value for value in node.outputs[len(old.outputs) :] if value.name]
+    defaults = attribute_defaults(new)
+    strange = [
+        name
+        for name, attribute in node.attributes.items()
+        if name not in old.attributes and attribute_value(attribute) != defaults[name]
+    ]
+    return not (extra_inputs or extra_outputs or strange)
+
+
+def _fit_types(node: ir.Node, wanted: int, lowering: _Lowering) -> None:
+    schema = schema_at(node.op_type, node.domain, wanted)
+    if schema is None:
+        return
+    signature = _signature(schema)
+    if allows(node, schema, signature):
+        return
+    made = widen(node, schema, [signature], lowering.shop)
+    if made is None:
+        version = _first_with_types(node)
+        raise ConversionError(
+            f"{op_id(node)} does not take {_types(node)} before opset {version}",
+            where=place(node),
+            remedy=f"ask for opset {version} or newer",
+        )
+    for cast in made:
+        _lower_node(cast, lowering)
+
+
+def _signature(schema: OpSchema) -> Signature:
+    return {item.type_param_str: frozenset(item.allowed_type_strs) for item in schema.type_constraints}
+
+
+def _types(node: ir.Node) -> str:
+    return " and ".join(dict.fromkeys(str(value.type) for value in node.inputs if value is not None))
+
+
+def _first_with_types(node: ir.Node) -> int:
+    fitting = [s.since_version for s in history(node.op_type, node.domain) if allows(node, s, _signature(s))]
+    return min(fitting, default=CANONICAL_OPSETS[node.domain])
+
+
+def _replace(node: ir.Node, new: OpSchema, old: int, adapter: Adapter, shop: Workshop) -> list[ir.Node]:
+    op = Downgrade(shop, node, new, old)
+    made = bind_by_schema(node, new).call(adapter, op, lambda value: value)
+    results = list(made) if isinstance(made, (tuple, list)) else [made]
+    for value, result in zip(node.outputs, results, strict=False):
+        if result is not None:
+            stand_in(value, result if result.producer() in op.made else op.Identity(result))
+    op.graph.remove(node, safe=True)
+    return op.made
+
+
+def needs_body(node: ir.Node, wanted: Mapping[str, int]) -> bool:
+    """Whether a node can't be taken back as it is, so that the function body of its operator is to be tried."""
+    schema, opset = canonical_schema(node.op_type, node.domain), wanted.get(node.domain)
+    if schema is None or opset is None:
+        return False
+    for new, old in _steps(node, opset):
+        if (node.domain, node.op_type, new.since_version) in adapters():
+            return False
+        if old is None or not _uses_only(node, new, old):
+            return True
+    return False

@@ -1,0 +1,43 @@
+"""BatchNormalization tells its mode by the number of outputs before 14."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from onnx_ir import Value
+
+from trueport.passes.lower.adapt import Downgrade, downgrades
+
+__all__: list[str] = []
+
+
+@downgrades("BatchNormalization", 14, 9)
+def batch_normalization_14_to_9(
+    op: Downgrade,
+    X: Value,
+    scale: Value,
+    B: Value,
+    input_mean: Value,
+    input_var: Value,
+    *,
+    epsilon: float,
+    momentum: float,
+    training_mode: int,
+) -> Any:
+    """For inference nothing changes; the statistics of a batch are computed, for 9 has others in training."""
+    if not training_mode:
+        return op.again(X, scale, B, input_mean, input_var, epsilon=epsilon, momentum=momentum)
+    axes = [axis for axis in range(op.rank(X)) if axis != 1]
+    mean = op.ReduceMean(X, axes)
+    spread = op.Sub(X, mean)
+    var = op.ReduceMean(op.Mul(spread, spread), axes)
+    mean, var = (op.Squeeze(value, axes) for value in (mean, var))
+    made = op.older(
+        "BatchNormalization", [X, scale, B, mean, var], {"epsilon": np.float32(epsilon).item(), "momentum": momentum}
+    )
+
+    def running(before: Value, now: Value) -> Any:
+        return op.Add(op.Mul(before, op.like(momentum, before)), op.Mul(now, op.like(1 - momentum, now)))
+
+    return [made, running(input_mean, mean), running(input_var, var)][: len(op.node.outputs)]
