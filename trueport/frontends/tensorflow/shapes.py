@@ -16,7 +16,19 @@ import onnx_ir as ir
 from trueport.frontends.tensorflow.context import Translation
 from trueport.ir.build import known_array
 
-__all__ = ["Dim", "Element", "Item", "dim_vector", "elements", "shape_operand", "vector"]
+__all__ = [
+    "Dim",
+    "Element",
+    "Item",
+    "dim_elements",
+    "dim_vector",
+    "divided",
+    "elements",
+    "multiplied",
+    "reshaped",
+    "shape_operand",
+    "vector",
+]
 
 _WHOLE = (ir.DataType.INT32, ir.DataType.INT64)
 
@@ -72,6 +84,38 @@ def dim_vector(t: Translation, value: ir.Value) -> ir.Value:
     """A value's shape as an int64 vector; a constant where it is known."""
     dims = [None] if value.shape is None else t.dims(value)
     made: ir.Value = t.op.Shape(value) if None in dims else t.op.const(np.array(dims, np.int64))
+    return made
+
+
+def dim_elements(t: Translation, value: ir.Value) -> list[Element]:
+    """A value's dims: numbers where they are known."""
+    return [Dim(value, axis) if dim is None else dim for axis, dim in enumerate(t.dims(value))]
+
+
+def multiplied(t: Translation, part: Element, factor: int) -> Element:
+    """An element times a number."""
+    return part * factor if isinstance(part, int) else Item(t.op.Mul(vector(t, [part]), [factor]), 0)
+
+
+def divided(t: Translation, part: Element, divisor: int) -> Element:
+    """An element by a number that divides it."""
+    return part // divisor if isinstance(part, int) else Item(t.op.Div(vector(t, [part]), [divisor]), 0)
+
+
+def reshaped(t: Translation, value: ir.Value, dims: Sequence[Element]) -> ir.Value:
+    """The value with these dims (-1: what is left), with as little computed as can be."""
+    opens = [axis for axis, dim in enumerate(dims) if not isinstance(dim, int) or dim == -1]
+    copied = [axis for axis in opens if dims[axis] == Dim(value, axis)]
+    made: ir.Value
+    if not opens or 0 in dims:
+        made = t.op.Reshape(value, vector(t, dims), allowzero=1 if 0 in dims else None)
+    elif len(opens) == 1:
+        made = t.op.Reshape(value, vector(t, [-1 if axis in opens else dim for axis, dim in enumerate(dims)]))
+    elif all(axis in copied or dims[axis] == -1 for axis in opens):
+        made = t.op.Reshape(value, vector(t, [0 if axis in copied else dim for axis, dim in enumerate(dims)]))
+    else:
+        # A dim of zero that is computed is meant; without allowzero ONNX copies the input's.
+        made = t.op.Reshape(value, vector(t, dims), allowzero=1)
     return made
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
+from trueport.frontends.tensorflow.borders import padded_by
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.slices import FIRST
@@ -16,35 +16,21 @@ __all__: list[str] = []
 
 @maps("Pad", domain=TF, fidelity=BITWISE)
 def pad(t: Translation, input: ir.Value, paddings: ir.Value) -> ir.Value:
-    return _padded(t, input, paddings)
+    return padded_by(t, input, paddings)
 
 
 @maps("PadV2", domain=TF, fidelity=BITWISE)
 def pad_v2(t: Translation, input: ir.Value, paddings: ir.Value, constant_values: ir.Value) -> ir.Value:
-    return _padded(t, input, paddings, constant_values)
+    return padded_by(t, input, paddings, constant_values)
 
 
 @maps("MirrorPad", domain=TF, fidelity=BITWISE)
 def mirror_pad(t: Translation, input: ir.Value, paddings: ir.Value, *, mode: str) -> ir.Value:
     if mode == "REFLECT":
-        return _padded(t, input, paddings, mode="reflect")
+        return padded_by(t, input, paddings, mode="reflect")
     made = input
     for axis, (before, after) in enumerate(t.need(paddings, "paddings").tolist()):
         made = _mirrored(t, made, axis, before, after)
-    return made
-
-
-def _padded(
-    t: Translation, value: ir.Value, paddings: ir.Value, number: ir.Value | None = None, mode: str | None = None
-) -> ir.Value:
-    known = t.static(paddings)
-    if known is not None and not known.any():
-        return value
-    if known is not None:
-        pads = t.op.const(known.astype(np.int64).T.ravel())
-    else:
-        pads = t.op.Reshape(t.op.Transpose(t.int64(paddings), perm=[1, 0]), [-1])
-    made: ir.Value = t.op.Pad(value, pads, number, mode=mode)
     return made
 
 

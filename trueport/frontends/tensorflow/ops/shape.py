@@ -12,11 +12,12 @@ from trueport.fidelity import BITWISE
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.shapes import (
-    Dim,
     Element,
     Item,
+    dim_elements,
     dim_vector,
     elements,
+    reshaped,
     shape_operand,
     vector,
 )
@@ -50,18 +51,7 @@ def rank(t: Translation, input: ir.Value) -> ir.Value:
 @maps("Reshape", domain=TF, fidelity=BITWISE)
 def reshape(t: Translation, tensor: ir.Value, shape: ir.Value) -> ir.Value:
     dims = _dims_wanted(t, shape)
-    if dims is None:
-        # A dim of zero that is computed is meant; without allowzero ONNX copies the input's.
-        return t.op.Reshape(tensor, t.int64(shape), allowzero=1)
-    opens = [axis for axis, dim in enumerate(dims) if not isinstance(dim, int) or dim == -1]
-    copied = [axis for axis in opens if dims[axis] == Dim(tensor, axis)]
-    if not opens or 0 in dims:
-        return t.op.Reshape(tensor, vector(t, dims), allowzero=1 if 0 in dims else None)
-    if len(opens) == 1:
-        return t.op.Reshape(tensor, [-1 if axis in opens else dim for axis, dim in enumerate(dims)])
-    if all(axis in copied or dims[axis] == -1 for axis in opens):
-        return t.op.Reshape(tensor, [0 if axis in copied else dim for axis, dim in enumerate(dims)])
-    return t.op.Reshape(tensor, vector(t, dims), allowzero=1)
+    return t.op.Reshape(tensor, t.int64(shape), allowzero=1) if dims is None else reshaped(t, tensor, dims)
 
 
 def _dims_wanted(t: Translation, shape: ir.Value) -> list[Element] | None:
@@ -165,14 +155,9 @@ def _split_sizes(t: Translation, value: ir.Value, sizes: ir.Value, axis: int) ->
     wanted = t.int64(sizes)
     if known is not None and (known >= 0).all():
         return wanted
-    rest = t.op.Sub(vector(t, [_dim(t, value, axis)]), t.op.ReduceSum(t.op.Max(wanted, [0]), [0], keepdims=1))
+    rest = t.op.Sub(vector(t, [dim_elements(t, value)[axis]]), t.op.ReduceSum(t.op.Max(wanted, [0]), [0], keepdims=1))
     made: ir.Value = t.op.Where(t.op.Less(wanted, [0]), rest, wanted)
     return made
-
-
-def _dim(t: Translation, value: ir.Value, axis: int) -> Element:
-    place = axis % t.rank(value)
-    return t.dims(value)[place] or Dim(value, place)
 
 
 @maps("Tile", domain=TF, fidelity=BITWISE)
@@ -183,3 +168,53 @@ def tile(t: Translation, input: ir.Value, multiples: ir.Value) -> ir.Value:
 @maps("BroadcastTo", domain=TF, fidelity=BITWISE)
 def broadcast_to(t: Translation, input: ir.Value, shape: ir.Value) -> ir.Value:
     return t.op.Expand(input, shape_operand(t, shape))
+
+
+@maps("BroadcastArgs", domain=TF, fidelity=BITWISE)
+def broadcast_args(t: Translation, s0: ir.Value, s1: ir.Value) -> ir.Value:
+    ranks = [t.dims(shape)[0] for shape in (s0, s1)]
+    if None in ranks:
+        raise t.fail("the number of dims that are broadcast is not known")
+    longest = max(rank for rank in ranks if rank is not None)
+    left, right = (_with_ones(t, shape, longest) for shape in (s0, s1))
+    return t.op.Where(t.op.Equal(left, t.op.like(1, left)), right, left)
+
+
+def _with_ones(t: Translation, shape: ir.Value, rank: int) -> ir.Value:
+    missing = rank - (t.dims(shape)[0] or 0)
+    made: ir.Value = t.op.Concat(t.op.like([1] * missing, shape), shape, axis=0) if missing else shape
+    return made
+
+
+@maps("ConcatOffset", domain=TF, fidelity=BITWISE)
+def concat_offset(t: Translation, concat_dim: ir.Value, shape: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
+    rank = t.dims(shape[0])[0]
+    if rank is None:
+        raise t.fail("the rank of what is joined is not known")
+    along = np.zeros(rank, np.int64)
+    along[int(t.need(concat_dim, "concat_dim").item())] = 1
+    offsets = [t.op.like(0 * along, shape[0])]
+    for dims in shape[:-1]:
+        offsets.append(t.op.Add(offsets[-1], t.op.Mul(dims, t.op.like(along, dims))))
+    return tuple(offsets)
+
+
+_DEBUGGING = {"tensor_name": "for the debugger only", "debug_ops_spec": "for the debugger only"}
+
+
+@maps("Copy", domain=TF, fidelity=BITWISE, ignores=_DEBUGGING)
+@maps("CopyHost", domain=TF, fidelity=BITWISE, ignores=_DEBUGGING)
+def copy(t: Translation, input: ir.Value) -> ir.Value:
+    return input
+
+
+@maps("DeepCopy", domain=TF, fidelity=BITWISE)
+def deep_copy(t: Translation, x: ir.Value) -> ir.Value:
+    return x
+
+
+@maps("Bitcast", domain=TF, fidelity=BITWISE)
+def bitcast(t: Translation, input: ir.Value, *, type: ir.DataType) -> ir.Value:
+    if t.dtype(input).bitwidth != type.bitwidth:
+        raise t.fail("the types have different sizes; ONNX's BitCast keeps the shape")
+    return input if t.dtype(input) == type else t.op.BitCast(input, to=type)
