@@ -5,6 +5,7 @@
     ├── ConversionError       a valid model that cannot be carried over as asked
     │   ├── Unsupported       one or more nodes have no faithful form in the target (all of them at once)
     │   └── EmitError         a handler failed on a node it claimed to support: a defect of ours or of a user's op
+    ├── NoOracle              a node can't be evaluated in float64: verification goes on without a truth, and says so
     ├── InvalidInput          run time: a missing input, a wrong name, rank or dtype
     ├── OutputExists          the place to write to is taken
     ├── MissingDependency     a framework that this step needs is not installed
@@ -27,6 +28,7 @@ __all__ = [
     "InvalidInput",
     "InvalidModel",
     "MissingDependency",
+    "NoOracle",
     "OutputExists",
     "TrueportError",
     "Unsupported",
@@ -72,6 +74,10 @@ class Unsupported(ConversionError):
 
 class EmitError(ConversionError):
     """A handler failed on a node that its declaration accepts."""
+
+
+class NoOracle(TrueportError):
+    """A node that can't be evaluated in float64."""
 
 
 class InvalidInput(TrueportError):

@@ -18,8 +18,8 @@ from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
 from trueport.routes.tensorflow_to_onnx import TensorflowToOnnx
 from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.plain import Comparison, compare_runs
 from trueport.verifying.samples import make_samples
+from trueport.verifying.verify import Verification, verify_runs
 
 __all__ = ["Conversion", "check", "convert", "convert_file"]
 
@@ -55,17 +55,22 @@ class Job:
         with self.stage("emit"):
             return self.route.emit()
 
-    def verify(self, written: Path | None, data: Samples | None) -> Comparison:
+    def verify(self, written: Path | None, data: Samples | None) -> Verification:
         with self.stage("verify"):
-            source, target = self.route.runs(written)
-            if isinstance(source, str):
-                return Comparison("none", target.runtime, 0, (), skipped=source)
+            sources, target = self.route.sources(), self.route.result(written)
+            if isinstance(sources, str):
+                return Verification("none", target.runtime, "none", 0, 0, 0, (), skipped=sources)
             random = any(finding.mapping and finding.mapping.random for finding in self.route.findings)
-            samples = make_samples(source.inputs) if data is None else data
-            allowed = allowed_ulps(self.route.graph(), self.route.bounds)
-            return compare_runs(source, target, samples, allowed_ulps=allowed, random=random)
+            return verify_runs(
+                sources,
+                target,
+                make_samples(sources[0].inputs) if data is None else data,
+                self.route.oracle(),
+                allowed_ulps=allowed_ulps(self.route.graph(), self.route.bounds),
+                random=random,
+            )
 
-    def report(self, target: str, comparison: Comparison | None, *, ports: bool = True) -> Report:
+    def report(self, target: str, comparison: Verification | None, *, ports: bool = True) -> Report:
         inputs, outputs = self.route.ports() if ports else ((), ())
         return Report(
             source=self.route.name,

@@ -11,7 +11,7 @@ from typing import Any
 from trueport.fidelity import BITWISE, Fidelity, Loss, Verdict
 from trueport.ir.ports import CONTAINERS, Port
 from trueport.mapping.registry import Finding
-from trueport.verifying.plain import Comparison
+from trueport.verifying.verify import Verification
 
 __all__ = ["Report"]
 
@@ -28,7 +28,7 @@ class Report:
     outputs: tuple[Port, ...] = ()
     findings: tuple[Finding, ...] = ()
     losses: tuple[Loss, ...] = ()
-    comparison: Comparison | None = None
+    comparison: Verification | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     @property

@@ -14,6 +14,7 @@ from trueport.fidelity import Loss
 from trueport.ir.ports import Port
 from trueport.mapping.registry import Finding, Registry
 from trueport.runtimes.base import Model
+from trueport.verifying.oracle import Oracle
 
 __all__ = ["Ops", "Route"]
 
@@ -56,8 +57,16 @@ class Route(ABC):
         """Inputs and outputs of the target."""
 
     @abstractmethod
-    def runs(self, written: Path | None) -> tuple[Model | str, Model]:
-        """The source in its own runtime (or why it can't run), and the target: as written, or as it is in memory."""
+    def sources(self) -> Sequence[Model] | str:
+        """Equivalent executions of the source in its own runtime, the plain one first; or why it can't run."""
+
+    @abstractmethod
+    def result(self, written: Path | None) -> Model:
+        """The target in its runtime: as written, or as it is in memory."""
+
+    @abstractmethod
+    def oracle(self) -> Oracle | str:
+        """What tells the truth about the source, or why nothing does."""
 
     @abstractmethod
     def graph(self) -> ir.Model:

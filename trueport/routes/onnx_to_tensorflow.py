@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,9 @@ from trueport.mapping.user import with_user_ops
 from trueport.passes.pipeline import canonicalize
 from trueport.routes.base import Ops, Route
 from trueport.runtimes.base import Model
-from trueport.runtimes.detect import load_model, load_source
+from trueport.runtimes.detect import load_model, load_sources
 from trueport.runtimes.tensorflow import FunctionModel
+from trueport.verifying.oracle import OnnxOracle, Oracle
 
 __all__ = ["OnnxToTensorflow"]
 
@@ -67,11 +69,15 @@ class OnnxToTensorflow(Route):
     def ports(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         return self.built.inputs, self.built.outputs
 
-    def runs(self, written: Path | None) -> tuple[Model | str, Model]:
-        source = load_source(self._source, [mapping for mapping in self.registry if mapping.reference])
+    def sources(self) -> Sequence[Model] | str:
+        return load_sources(self._source, [mapping for mapping in self.registry if mapping.reference])
+
+    def result(self, written: Path | None) -> Model:
         built = self.built
-        target = load_model(written) if written else FunctionModel(built.function, built.function, built.map)
-        return source, target
+        return load_model(written) if written else FunctionModel(built.function, built.function, built.map)
+
+    def oracle(self) -> Oracle | str:
+        return OnnxOracle(load_onnx(self._source), self.registry)
 
     def graph(self) -> ir.Model:
         assert self._model is not None, "capture comes first"

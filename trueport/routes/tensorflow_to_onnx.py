@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from trueport.routes.base import Ops, Route
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels
 from trueport.runtimes.tensorflow import FunctionModel
+from trueport.verifying.oracle import Oracle, TensorflowOracle
 
 __all__ = ["TensorflowToOnnx"]
 
@@ -86,19 +88,24 @@ class TensorflowToOnnx(Route):
         graph = self.emit().graph
         return make_ports(graph.inputs), make_ports(graph.outputs)
 
-    def runs(self, written: Path | None) -> tuple[Model | str, Model]:
+    def sources(self) -> Sequence[Model] | str:
         captured = self._captured
         assert captured is not None
-        contract = ArtifactMap(captured.inputs, captured.outputs)
-        source = FunctionModel(captured.function, captured.function, contract)
+        return [FunctionModel(captured.function, captured.function, ArtifactMap(captured.inputs, captured.outputs))]
+
+    def oracle(self) -> Oracle | str:
+        assert self._captured is not None
+        return TensorflowOracle(self._captured, self.registry)
+
+    def result(self, written: Path | None) -> Model:
         if written is not None:
-            return source, OnnxRuntimeModel(written)
+            return OnnxRuntimeModel(written)
         with tempfile.TemporaryDirectory() as folder:
             place = Path(folder, "model.onnx")
             self.write(place)
             target = OnnxRuntimeModel(place)
             target.prepare()
-        return source, target
+        return target
 
     def graph(self) -> ir.Model:
         assert self._model is not None, "capture comes first"

@@ -17,7 +17,7 @@ from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
 from trueport.runtimes.tensorflow import SavedModel
 
-__all__ = ["load_model", "load_source"]
+__all__ = ["load_model", "load_sources"]
 
 
 def load_model(path: str | Path, *, optimize: bool = True) -> Model:
@@ -39,8 +39,8 @@ def load_model(path: str | Path, *, optimize: bool = True) -> Model:
     )
 
 
-def load_source(source: Any, custom: Sequence[OpMapping] = ()) -> Model | str:
-    """The source of a conversion in a runtime of its own: ONNX Runtime, or ONNX's reference where that
+def load_sources(source: Any, custom: Sequence[OpMapping] = ()) -> list[Model] | str:
+    """An ONNX source in runtimes of its own: ONNX Runtime without and with fusions, or ONNX's reference where that
     one lacks an operator or an opset; the reason in words when neither runs it.
 
     ``custom``: declarations with a NumPy definition, for the reference.
@@ -50,13 +50,15 @@ def load_source(source: Any, custom: Sequence[OpMapping] = ()) -> Model | str:
         # Without fusions: the graph as it is written is what the target must equal.
         model = OnnxRuntimeModel(proto if proto is not None else source, optimize=False)
         model.prepare()
-        return model
+        fused = OnnxRuntimeModel(proto if proto is not None else source, optimize=True)
+        fused.prepare()
+        return [model, fused]
     except MissingDependency as error:
         first = str(error)
     except Exception as error:  # ONNX Runtime raises types of its own, not public ones
         first = " ".join(str(error).split())[:200]
     try:
-        return ReferenceModel(proto if proto is not None else onnx.load(source), custom)
+        return [ReferenceModel(proto if proto is not None else onnx.load(source), custom)]
     except Exception as error:  # the evaluator raises many kinds for what it lacks
         return f"neither ONNX Runtime ({first}) nor the reference evaluator ({str(error)[:200]}) runs the source"
 

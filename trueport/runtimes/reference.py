@@ -15,7 +15,7 @@ from trueport.ir.ports import make_ports
 from trueport.mapping.declare import OpMapping
 from trueport.runtimes.base import Model
 
-__all__ = ["ReferenceModel"]
+__all__ = ["ReferenceModel", "custom_ops"]
 
 
 class ReferenceModel(Model):
@@ -25,7 +25,7 @@ class ReferenceModel(Model):
 
     def __init__(self, proto: onnx.ModelProto, custom: Sequence[OpMapping] = ()) -> None:
         """``custom`` are declarations of operators beyond ONNX's own that say what they mean in NumPy."""
-        self._evaluator = ReferenceEvaluator(proto, new_ops=[_custom_op(mapping) for mapping in custom])
+        self._evaluator = ReferenceEvaluator(proto, new_ops=custom_ops(custom))
         graph = from_proto(proto).graph
         initializers = set(graph.initializers)
         self.inputs = make_ports(value for value in graph.inputs if value.name not in initializers)
@@ -37,6 +37,11 @@ class ReferenceModel(Model):
         if fetch is not None:
             return {name: values[name] for name in fetch}
         return dict(zip((port.name for port in self.outputs), values, strict=True))
+
+
+def custom_ops(mappings: Sequence[OpMapping]) -> list[type[OpRun]]:
+    """The evaluator's classes for operators whose declarations say what they mean in NumPy."""
+    return [_custom_op(mapping) for mapping in mappings]
 
 
 def _custom_op(mapping: OpMapping) -> type[OpRun]:

@@ -8,8 +8,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.binding import input_groups
 from trueport.frontends.tensorflow.dtypes import is_tensor_type, numpy_of
+from trueport.frontends.tensorflow.eager import run_operation
 from trueport.frontends.tensorflow.nodes import SourceNode
 from trueport.ir.build import known_array
 
@@ -45,27 +45,12 @@ def _may_run(node: SourceNode) -> bool:
     calls = any(a.type in ("func", "list(func)") for a in definition.attr)
     sizes = [tensor.shape.num_elements() for tensor in node.operation.outputs]
     small = all(size is None or size <= SIZE_LIMIT for size in sizes)
-    return small and not definition.is_stateful and not calls and hasattr(tf.raw_ops, node.op_type)
+    return small and not definition.is_stateful and not calls
 
 
 def _evaluate(node: SourceNode, known: list[Any]) -> list[np.ndarray] | None:
     constants = [tf.constant(array, dtype=t.dtype) for array, t in zip(known, node.operation.inputs, strict=True)]
-    groups = input_groups(SourceNode(node.operation, node.name, constants))
-    named = {
-        arg.name: list(group) if isinstance(group, tuple) else group
-        for arg, group in zip(node.operation.op_def.input_arg, groups, strict=True)
-    }
-    counted = {arg.number_attr for arg in node.operation.op_def.input_arg}
-    deduced = (
-        counted
-        | {arg.type_attr for arg in node.operation.op_def.input_arg}
-        | {arg.type_list_attr for arg in node.operation.op_def.input_arg}
-    )
-    attributes = {a.name: node.operation.get_attr(a.name) for a in node.operation.op_def.attr if a.name not in deduced}
-    with tf.init_scope():
-        made = getattr(tf.raw_ops, node.op_type)(**named, **attributes)
-    tensors = [made] if len(node.operation.outputs) == 1 and not isinstance(made, (list, tuple)) else list(made)
-    arrays = [numpy_of(tensor.numpy()) for tensor in tf.nest.flatten(tensors)]
+    arrays = [numpy_of(tensor.numpy()) for tensor in run_operation(node.operation, constants)]
     return arrays if all(array.size <= SIZE_LIMIT for array in arrays) else None
 
 

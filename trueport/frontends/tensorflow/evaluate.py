@@ -1,0 +1,211 @@
+"""A captured function evaluated in float64, operation by operation, by TensorFlow's kernels run eagerly.
+
+Every float in it is widened; an operator without a kernel for float64 runs in its own type on rounded inputs. Control
+flow is walked here. With ``noise`` each operation also errs as a float of the model's own type may.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueport.errors import NoOracle
+from trueport.fidelity import BITWISE
+from trueport.frontends.tensorflow._tf import tf
+from trueport.frontends.tensorflow.capture import Captured
+from trueport.frontends.tensorflow.dtypes import is_tensor_type
+from trueport.frontends.tensorflow.eager import run_operation
+from trueport.frontends.tensorflow.functions import FunctionLibrary
+from trueport.frontends.tensorflow.nodes import TF
+from trueport.mapping.registry import Registry
+
+__all__ = ["OperationNoise", "evaluate_wide", "operation_noise"]
+
+OperationNoise = Callable[[Any, Sequence[Any], Callable[[Sequence[Any]], list[Any]]], list[Any]]
+_NARROW = ("float32", "float16", "bfloat16")
+_ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
+_SUMS = frozenset("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Conv2D Conv3D Sum Mean Einsum AddN AvgPool".split())  # noqa: SIM905
+_PLAIN_ULPS = 1.0
+
+
+def evaluate_wide(
+    captured: Captured,
+    feeds: Mapping[str, Any],
+    fetch: Collection[str] | None = None,
+    noise: OperationNoise | None = None,
+) -> dict[str, Any]:
+    """Outputs by name, or the tensors of the main graph named by ``fetch``."""
+    walk = _Walk(noise)
+    inputs = [_widened(tf.constant(feeds[port.name])) for port in captured.inputs]
+    held = list(captured.function.captured_inputs)
+    ports = {port.name: captured.function.structured_outputs[port.parts[0]] for port in captured.outputs}
+    if fetch is None:
+        values = walk.run(captured.graph, [*inputs, *held], list(ports.values()))
+        return {name: _array(value) for name, value in zip(ports, values, strict=True)}
+    wanted = {name: captured.graph.get_tensor_by_name(name if ":" in name else f"{name}:0") for name in fetch}
+    values = walk.run(captured.graph, [*inputs, *held], list(wanted.values()))
+    return {name: _array(value) for name, value in zip(wanted, values, strict=True)}
+
+
+def operation_noise(registry: Registry, seed: int) -> OperationNoise:
+    """Errors as rounding makes them, by the bounds that the operators' mappings declare."""
+    generator = np.random.default_rng(seed)
+
+    def err(operation: Any, inputs: Sequence[Any], run: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
+        units = [_ROUNDOFF.get(tensor.dtype.name) for tensor in operation.outputs if tensor.dtype.is_floating]
+        mapping = registry.find(operation.type, TF)
+        known = [unit for unit in units if unit is not None]
+        if not known or (mapping is not None and mapping.fidelity == BITWISE):
+            return run(inputs)
+        unit = max(known)
+        results = run([_off(value, unit, generator) for value in inputs])
+        bound = max(mapping.error.ulps if mapping is not None and mapping.error else _PLAIN_ULPS, _PLAIN_ULPS)
+        sizes = run([_magnitude(value) for value in inputs]) if operation.type in _SUMS else results
+        return [_add(value, size, 2 * unit * bound, generator) for value, size in zip(results, sizes, strict=True)]
+
+    return err
+
+
+class _Walk:
+    """Runs graphs; variables that the graph writes are kept aside, the source's own stay as they are."""
+
+    def __init__(self, noise: OperationNoise | None) -> None:
+        self._noise = noise
+        self._library = FunctionLibrary()
+        self._written: dict[int, Any] = {}
+
+    def run(self, graph: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+        values = {tensor.name: value for tensor, value in zip(graph.inputs, inputs, strict=True)}
+        needed = _ancestors(outputs, values)
+        for operation in graph.get_operations():
+            if operation in needed:
+                given = [values[tensor.name] for tensor in operation.inputs]
+                for tensor, value in zip(operation.outputs, self._step(operation, given), strict=True):
+                    values[tensor.name] = value
+        return [values[tensor.name] for tensor in outputs]
+
+    def _step(self, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+        special = _SPECIAL.get(operation.type)
+        if special is not None:
+            return special(self, operation, inputs)
+        if self._noise is not None:
+            return self._noise(operation, inputs, lambda given: _execute(operation, given))
+        return _execute(operation, inputs)
+
+    def call(self, operation: Any, function: str, inputs: Sequence[Any]) -> list[Any]:
+        body = self._library.body(operation.graph, function, [tf.TensorShape(None)] * len(inputs))
+        return self.run(body, inputs, body.outputs)
+
+
+def _called(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    return walk.call(operation, operation.get_attr("f").name, inputs)
+
+
+def _if(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    taken = "then_branch" if bool(np.any(_array(inputs[0]))) else "else_branch"
+    return walk.call(operation, operation.get_attr(taken).name, inputs[1:])
+
+
+def _case(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    branches = operation.get_attr("branches")
+    index = int(_array(inputs[0]))
+    return walk.call(operation, branches[index if 0 <= index < len(branches) else -1].name, inputs[1:])
+
+
+def _while(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    state = list(inputs)
+    while bool(np.any(_array(walk.call(operation, operation.get_attr("cond").name, state)[0]))):
+        state = walk.call(operation, operation.get_attr("body").name, state)
+    return state
+
+
+def _const(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    return [_widened(tf.constant(tf.make_ndarray(operation.get_attr("value")), dtype=operation.outputs[0].dtype))]
+
+
+def _read(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    found = walk._written.get(id(inputs[0]))
+    if found is None:
+        found = _widened(tf.raw_ops.ReadVariableOp(resource=inputs[0], dtype=operation.get_attr("dtype")))
+    return [found]
+
+
+def _gather(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    table = _read(walk, operation, inputs)[0]
+    return [tf.gather(table, inputs[1], batch_dims=operation.get_attr("batch_dims"))]
+
+
+_SPECIAL: Mapping[str, Callable[[_Walk, Any, Sequence[Any]], list[Any]]] = {
+    "PartitionedCall": _called,
+    "StatefulPartitionedCall": _called,
+    "If": _if,
+    "StatelessIf": _if,
+    "Case": _case,
+    "StatelessCase": _case,
+    "While": _while,
+    "StatelessWhile": _while,
+    "Const": _const,
+    "ReadVariableOp": _read,
+    "ResourceGather": _gather,
+}
+
+
+def _ancestors(outputs: Sequence[Any], given: Mapping[str, Any]) -> set[Any]:
+    waiting = [tensor.op for tensor in outputs if tensor.name not in given]
+    found = set(waiting)
+    while waiting:
+        for tensor in waiting.pop().inputs:
+            if tensor.name not in given and tensor.op not in found:
+                found.add(tensor.op)
+                waiting.append(tensor.op)
+    return found
+
+
+def _execute(operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    """The operation in float64; in its own type where TensorFlow has no kernel for that."""
+    try:
+        return [_widened(value) for value in run_operation(operation, inputs, _wide_type)]
+    except (TypeError, ValueError, tf.errors.OpError):
+        given = [_narrowed(value, tensor) for value, tensor in zip(inputs, operation.inputs, strict=True)]
+    try:
+        return [_widened(value) for value in run_operation(operation, given)]
+    except (TypeError, ValueError, tf.errors.OpError) as error:
+        raise NoOracle(
+            f"can't be evaluated by itself: {' '.join(str(error).split())[:200]}",
+            where=f"{operation.name} ({operation.type})",
+        ) from error
+
+
+def _wide_type(dtype: Any) -> Any:
+    return tf.float64 if dtype.name in _NARROW else dtype
+
+
+def _widened(value: Any) -> Any:
+    return tf.cast(value, tf.float64) if value.dtype.name in _NARROW else value
+
+
+def _narrowed(value: Any, tensor: Any) -> Any:
+    return tf.cast(value, tensor.dtype) if tensor.dtype.name in _NARROW else value
+
+
+def _array(value: Any) -> Any:
+    return value.numpy() if is_tensor_type(value.dtype) else value
+
+
+def _off(value: Any, unit: float, generator: np.random.Generator) -> Any:
+    if value.dtype != tf.float64:
+        return value
+    return value * (1 + unit * generator.uniform(-1, 1, size=value.shape))
+
+
+def _magnitude(value: Any) -> Any:
+    return tf.abs(value) if value.dtype == tf.float64 else value
+
+
+def _add(value: Any, size: Any, scale: float, generator: np.random.Generator) -> Any:
+    if value.dtype != tf.float64:
+        return value
+    magnitude = tf.where(tf.math.is_finite(size), tf.abs(size), tf.zeros_like(size))
+    return value + scale * magnitude * generator.uniform(-1, 1, size=value.shape)

@@ -1,0 +1,179 @@
+"""The oracle: a canonical ONNX graph evaluated node by node in float64, by none of the runtimes that are compared.
+
+Operators are ONNX's own reference in NumPy, and a few kernels of this package. With ``noise`` every node also errs as
+a float of the model's own type may: inputs off by half a unit of the last place, results by their declared bound.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+
+from trueport.errors import NoOracle
+from trueport.ir.places import place
+from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
+from trueport.mapping.bind import bind_by_schema
+from trueport.runtimes.wide.kernels import KERNELS
+from trueport.runtimes.wide.widen import widened_array, widened_node
+
+__all__ = ["Noise", "Run", "WideEvaluator"]
+
+Run = Callable[[Sequence[Any]], Sequence[Any]]
+Noise = Callable[[ir.Node, Sequence[Any], Run], Sequence[Any]]
+"""Runs a node with an error: ``noise(node, inputs, run)`` calls ``run(inputs)`` as it likes."""
+
+_CACHED = 1 << 22
+"""Elements above which a constant's float64 copy is not kept: two copies of large weights are too many."""
+_KERNEL_OUTPUTS = {"DynamicQuantizeLinear": 3}
+"""Kernels with more results than one."""
+
+
+class WideEvaluator:
+    """Evaluates a model whose opsets are canonical; constants are widened once."""
+
+    def __init__(self, model: ir.Model, custom: Sequence[type[OpRun]] = (), noise: Noise | None = None) -> None:
+        self.graph = model.graph
+        self._custom = list(custom)
+        self._noise = noise
+        self._runs: dict[ir.Node, Run] = {}
+        self._constants: dict[ir.Value, Any] = {}
+
+    def with_noise(self, noise: Noise) -> WideEvaluator:
+        """The same model, its prepared nodes shared, evaluated with errors."""
+        other = WideEvaluator.__new__(WideEvaluator)
+        other.__dict__.update(self.__dict__)
+        other._noise = noise
+        return other
+
+    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> dict[str, Any]:
+        """Values by name, the graph's outputs when none are asked for; others are dropped after their last use."""
+        order = list(fetch) if fetch is not None else [value.name or "" for value in self.graph.outputs]
+        wanted = set(order)
+        found = {value.name: array for value, array in self.values(feeds) if value.name in wanted}
+        return {name: found[name] for name in order}
+
+    def values(self, feeds: Mapping[str, Any]) -> Iterator[tuple[ir.Value, Any]]:
+        """Every value of the main graph as it is made; only what is still needed is held."""
+        held: dict[ir.Value, Any] = {}
+        for value in self.graph.inputs:
+            name = value.name or ""
+            if name in feeds:
+                held[value] = widened_array(feeds[name])
+                yield value, held[value]
+        uses = Counter(value for node in self.graph for value in _read(node))
+        yield from ((v, self.value(v, held)) for v in self.graph.outputs if v.const_value is not None)
+        for node in self.graph:
+            results = self.step(node, [None if v is None else self.value(v, held) for v in node.inputs], held)
+            for value, array in zip(node.outputs, results, strict=False):
+                if value.name:
+                    held[value] = array
+                    yield value, array
+            for value in _read(node):
+                uses[value] -= 1
+                if not uses[value]:
+                    held.pop(value, None)
+
+    def step(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any] | None = None) -> Sequence[Any]:
+        """One node on given inputs; ``around`` holds what its graphs may see of the graph outside."""
+        try:
+            with np.errstate(all="ignore"):
+                run = self._runner(node, around or {})
+                results = self._noise(node, inputs, run) if self._noise else run(inputs)
+            # Some operators of the reference round what they make to float32.
+            return [widened_array(array) for array in results]
+        except NoOracle:
+            raise
+        except Exception as error:  # the reference raises many kinds for what it can't do
+            why = f"can't be evaluated in float64: {type(error).__name__}: {str(error)[:200]}"
+            raise NoOracle(why, where=place(node)) from error
+
+    def value(self, value: ir.Value, held: Mapping[ir.Value, Any]) -> Any:
+        """A value that was made, or a constant, widened."""
+        if value in held:
+            return held[value]
+        if value not in self._constants:
+            if value.const_value is None:
+                raise NoOracle(f"nothing makes the value {value.name!r}")
+            array = widened_array(value.const_value.numpy())
+            if value.const_value.size > _CACHED:
+                return array
+            self._constants[value] = array
+        return self._constants[value]
+
+    def _runner(self, node: ir.Node, around: Mapping[ir.Value, Any]) -> Run:
+        captured = list(_captured(node))
+        if captured:
+            return self._with_captured(node, captured, around)
+        if node not in self._runs:
+            reference = functools.partial(self._reference, widened_node(node), ())
+            self._runs[node] = _kernel(node, reference) or reference()
+        return self._runs[node]
+
+    def _with_captured(self, node: ir.Node, captured: Sequence[ir.Value], around: Mapping[ir.Value, Any]) -> Run:
+        """A node whose graphs use outer values, as a model that has them as inputs."""
+        run = self._reference(widened_node(node), captured)
+        outer = [self.value(value, around) for value in captured]
+        return lambda inputs: run([*inputs, *outer])
+
+    def _reference(self, proto: onnx.NodeProto, captured: Sequence[ir.Value]) -> Run:
+        fed = [*proto.input, *(value.name or "" for value in captured)]
+        made = [name for name in proto.output if name]
+        inputs, outputs = (
+            [onnx.ValueInfoProto(name=name) for name in listed] for listed in (dict.fromkeys(filter(None, fed)), made)
+        )
+        graph = onnx.helper.make_graph([proto], "node", inputs, outputs)
+        domains = {**CANONICAL_OPSETS, proto.domain: CANONICAL_OPSETS.get(proto.domain, 1)}
+        opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in domains.items()]
+        evaluator = ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=opsets), new_ops=self._custom)
+
+        def run(arrays: Sequence[Any]) -> Sequence[Any]:
+            results = iter(evaluator.run(None, {n: a for n, a in zip(fed, arrays, strict=False) if n}))
+            return [next(results) if name else None for name in proto.output]
+
+        return run
+
+
+def _kernel(node: ir.Node, reference: Callable[[], Run]) -> Run | None:
+    """This package's kernel for a node, if it has one; cases that it leaves go to the reference."""
+    function = KERNELS.get(node.op_type) if not node.domain else None
+    schema = canonical_schema(node.op_type, node.domain)
+    wanted = sum(bool(value.name) for value in node.outputs)
+    if function is None or schema is None or wanted > _KERNEL_OUTPUTS.get(node.op_type, 1):
+        return None
+    attributes = bind_by_schema(node, schema).attributes
+    spare = len(schema.inputs) - len(node.inputs)
+
+    def run(inputs: Sequence[Any]) -> Sequence[Any]:
+        given = [None if array is None else np.asarray(array) for array in inputs]
+        made = function(*given, *[None] * spare, **attributes)
+        if made is None:
+            return reference()(inputs)
+        return list(made) if isinstance(made, tuple) else [made]
+
+    return run
+
+
+def _read(node: ir.Node) -> Iterator[ir.Value]:
+    yield from (value for value in node.inputs if value is not None)
+    yield from _captured(node)
+
+
+def _captured(node: ir.Node) -> Iterable[ir.Value]:
+    """Values of graphs outside that the node's graphs use, each once."""
+    found: dict[ir.Value, None] = {}
+    for attribute in node.attributes.values():
+        one, many = attribute.type == ir.AttributeType.GRAPH, attribute.type == ir.AttributeType.GRAPHS
+        for graph in [attribute.as_graph()] if one else attribute.as_graphs() if many else []:
+            inner = {graph, *graph.subgraphs()}
+            used = [value for n in graph.all_nodes() for value in n.inputs if value is not None]
+            used += [value for g in inner for value in g.outputs]
+            found.update((value, None) for value in used if value.graph not in inner)
+    return found

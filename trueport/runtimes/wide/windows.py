@@ -1,0 +1,217 @@
+"""Convolutions and poolings in NumPy over any number of axes, in the precision of their inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+__all__ = ["average_pool", "conv", "conv_transpose", "max_pool", "pads_of"]
+
+Ints = Sequence[int] | None
+
+
+def pads_of(
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    auto_pad: str,
+    pads: Ints,
+) -> list[tuple[int, int]]:
+    """Before and after each spatial axis."""
+    if auto_pad in ("", "NOTSET"):
+        flat = list(pads or [0] * (2 * len(sizes)))
+        return list(zip(flat[: len(sizes)], flat[len(sizes) :], strict=True))
+    if auto_pad == "VALID":
+        return [(0, 0)] * len(sizes)
+    found = []
+    for size, k, stride, dilation in zip(sizes, kernel, strides, dilations, strict=True):
+        total = max(0, (math.ceil(size / stride) - 1) * stride + (k - 1) * dilation + 1 - size)
+        small, large = total // 2, total - total // 2
+        found.append((small, large) if auto_pad == "SAME_UPPER" else (large, small))
+    return found
+
+
+def _windows(x: np.ndarray, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]) -> np.ndarray:
+    """``[N, C, out..., kernel...]``."""
+    axes = tuple(range(2, x.ndim))
+    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
+    view = sliding_window_view(x, spans, axis=axes)
+    steps = [
+        slice(None),
+        slice(None),
+        *(slice(None, None, s) for s in strides),
+        *(slice(None, None, d) for d in dilations),
+    ]
+    return view[tuple(steps)]
+
+
+def conv(
+    X: np.ndarray,
+    W: np.ndarray,
+    B: np.ndarray | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Ints = None,
+    group: int = 1,
+    kernel_shape: Ints = None,
+    pads: Ints = None,
+    strides: Ints = None,
+) -> np.ndarray:
+    """ONNX's Conv."""
+    rank = X.ndim - 2
+    kernel = list(W.shape[2:])
+    steps, gaps = list(strides or [1] * rank), list(dilations or [1] * rank)
+    around = pads_of(X.shape[2:], kernel, steps, gaps, auto_pad, pads)
+    padded = np.pad(X, [(0, 0), (0, 0), *around])
+    view = _windows(padded, kernel, steps, gaps)
+    per_group = W.shape[1]
+    made = []
+    for g in range(group):
+        rows = view[:, g * per_group : (g + 1) * per_group]
+        weights = W[g * (W.shape[0] // group) : (g + 1) * (W.shape[0] // group)]
+        summed = np.tensordot(rows, weights, axes=([1, *range(2 + rank, 2 + 2 * rank)], list(range(1, 2 + rank))))
+        made.append(np.moveaxis(summed, -1, 1))
+    result = np.concatenate(made, axis=1)
+    return result if B is None else result + B.reshape(1, -1, *[1] * rank)
+
+
+def conv_transpose(
+    X: np.ndarray,
+    W: np.ndarray,
+    B: np.ndarray | None = None,
+    *,
+    auto_pad: str = "NOTSET",
+    dilations: Ints = None,
+    group: int = 1,
+    kernel_shape: Ints = None,
+    output_padding: Ints = None,
+    output_shape: Ints = None,
+    pads: Ints = None,
+    strides: Ints = None,
+) -> np.ndarray:
+    """ONNX's ConvTranspose: every input element adds its weighted kernel to the output."""
+    rank = X.ndim - 2
+    steps, gaps = list(strides or [1] * rank), list(dilations or [1] * rank)
+    extra = list(output_padding or [0] * rank)
+    kernel = W.shape[2:]
+    full = [
+        (n - 1) * s + (k - 1) * d + 1 + e for n, s, k, d, e in zip(X.shape[2:], steps, kernel, gaps, extra, strict=True)
+    ]
+    channels = W.shape[1]
+    canvas = np.zeros((X.shape[0], channels * group, *full), np.result_type(X, W))
+    per_group = X.shape[1] // group
+    for place in np.ndindex(*kernel):
+        where = tuple(
+            slice(p * d, p * d + (n - 1) * s + 1, s) for p, d, n, s in zip(place, gaps, X.shape[2:], steps, strict=True)
+        )
+        for g in range(group):
+            part = np.tensordot(
+                X[:, g * per_group : (g + 1) * per_group],
+                W[g * per_group : (g + 1) * per_group][(slice(None), slice(None), *place)],
+                axes=([1], [0]),
+            )
+            canvas[(slice(None), slice(g * channels, (g + 1) * channels), *where)] += np.moveaxis(part, -1, 1)
+    around = _transposed_pads(full, X.shape[2:], steps, auto_pad, pads, output_shape)
+    # A wanted shape may be larger than what the kernels reach.
+    grown = np.pad(canvas, [(0, 0), (0, 0), *((max(0, -before), max(0, -after)) for before, after in around)])
+    cut = tuple(
+        slice(max(0, before), size - max(0, after))
+        for (before, after), size in zip(around, grown.shape[2:], strict=True)
+    )
+    result = grown[(slice(None), slice(None), *cut)]
+    return result if B is None else result + B.reshape(1, -1, *[1] * rank)
+
+
+def _transposed_pads(
+    full: Sequence[int], sizes: Sequence[int], strides: Sequence[int], auto_pad: str, pads: Ints, output_shape: Ints
+) -> list[tuple[int, int]]:
+    same = auto_pad in ("SAME_UPPER", "SAME_LOWER")
+    if output_shape is None and not same:
+        flat = [0] * (2 * len(full)) if auto_pad == "VALID" else list(pads or [0] * (2 * len(full)))
+        return list(zip(flat[: len(full)], flat[len(full) :], strict=True))
+    wanted = list(output_shape)[-len(full) :] if output_shape else [n * s for n, s in zip(sizes, strides, strict=True)]
+    found = []
+    for size, want in zip(full, wanted, strict=True):
+        total = size - want
+        small, large = total // 2, total - total // 2
+        found.append((small, large) if auto_pad == "SAME_UPPER" else (large, small))
+    return found
+
+
+def _pool_view(
+    X: np.ndarray,
+    fill: float,
+    kernel: Sequence[int],
+    steps: list[int],
+    gaps: list[int],
+    around: list[tuple[int, int]],
+    ceil: bool,
+) -> np.ndarray:
+    grown = []
+    for size, k, s, d, (before, after) in zip(X.shape[2:], kernel, steps, gaps, around, strict=True):
+        span = (k - 1) * d + 1
+        room = size + before + after - span
+        outputs = (math.ceil(room / s) if ceil else room // s) + 1
+        if ceil and (outputs - 1) * s >= size + before:
+            outputs -= 1  # the last window must begin inside the data or its leading pad
+        grown.append((before, max(after, (outputs - 1) * s + span - size - before)))
+    padded = np.pad(X, [(0, 0), (0, 0), *grown], constant_values=fill)
+    view = _windows(padded, kernel, steps, gaps)
+    counts = []
+    for size, k, s, d, (before, after) in zip(X.shape[2:], kernel, steps, gaps, around, strict=True):
+        room = size + before + after - ((k - 1) * d + 1)
+        outputs = (math.ceil(room / s) if ceil else room // s) + 1
+        counts.append(outputs - 1 if ceil and (outputs - 1) * s >= size + before else outputs)
+    return view[(slice(None), slice(None), *(slice(count) for count in counts))]
+
+
+def max_pool(
+    X: np.ndarray,
+    *,
+    kernel_shape: Sequence[int],
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    dilations: Ints = None,
+    pads: Ints = None,
+    storage_order: int = 0,
+    strides: Ints = None,
+) -> np.ndarray:
+    """ONNX's MaxPool, its first output."""
+    rank = X.ndim - 2
+    steps, gaps = list(strides or [1] * rank), list(dilations or [1] * rank)
+    around = pads_of(X.shape[2:], kernel_shape, steps, gaps, auto_pad, pads)
+    lowest: Any = -np.inf if X.dtype.kind == "f" else np.iinfo(X.dtype).min
+    view = _pool_view(X, lowest, kernel_shape, steps, gaps, around, bool(ceil_mode))
+    return cast(np.ndarray, view.max(axis=tuple(range(2 + rank, 2 + 2 * rank))))
+
+
+def average_pool(
+    X: np.ndarray,
+    *,
+    kernel_shape: Sequence[int],
+    auto_pad: str = "NOTSET",
+    ceil_mode: int = 0,
+    count_include_pad: int = 0,
+    dilations: Ints = None,
+    pads: Ints = None,
+    strides: Ints = None,
+) -> np.ndarray:
+    """ONNX's AveragePool: padding counts only when asked, what ceil mode adds never."""
+    rank = X.ndim - 2
+    steps, gaps = list(strides or [1] * rank), list(dilations or [1] * rank)
+    around = pads_of(X.shape[2:], kernel_shape, steps, gaps, auto_pad, pads)
+    axes = tuple(range(2 + rank, 2 + 2 * rank))
+    summed = _pool_view(X, 0, kernel_shape, steps, gaps, around, bool(ceil_mode)).sum(axis=axes)
+    ones = np.ones((1, 1, *X.shape[2:]), X.dtype)
+    if count_include_pad:
+        ones = np.pad(ones, [(0, 0), (0, 0), *around], constant_values=1)
+        around = [(0, 0)] * rank
+    counted = _pool_view(ones, 0, kernel_shape, steps, gaps, around, bool(ceil_mode)).sum(axis=axes)
+    if count_include_pad:
+        counted = counted[(slice(None), slice(None), *(slice(n) for n in summed.shape[2:]))]
+    return cast(np.ndarray, summed / counted)

@@ -1,0 +1,176 @@
+"""One output of one run judged: how far is the target from the truth, in units of what rounding alone explains?
+
+Truth is the float64 oracle. For each element the *floor* is the largest distance to it of anything that is faithful by
+definition: the source's own runs, and the oracle with the rounding of the model's types put in. The target's *ratio* is
+its distance over the floor, the largest of all elements; a target is faithful while that is at most ``k``.
+
+Integers, booleans and strings have no distance: they must equal the source's, but for as many elements as rounding
+turns over in the same runs (an ArgMax among near equals, a quantized value next to a tie).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from trueport.fidelity import Verdict
+from trueport.verifying.metrics import Metrics, measure
+
+__all__ = ["DEFAULT_K", "Judgement", "judge", "judge_value"]
+
+DEFAULT_K = 8.0
+"""The ratio up to which a target is faithful; chosen by the experiment in docs/verify.md."""
+_LEAST_ULPS = 2.0
+"""What any float may be off beside the floor, wherever the model rounds at all."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What one value's comparison says."""
+
+    name: str
+    verdict: Verdict
+    ratio: float
+    """distance from the truth over what rounding explains; inf where no distance exists"""
+    why: str
+    metrics: Metrics | None = None
+
+
+def judge(
+    name: str, source: Sequence[Any], target: Any, oracle: Any, noisy: Sequence[Any], *, k: float = DEFAULT_K
+) -> Judgement:
+    """Judge a value: ``source`` holds its runs, the first being the plain one; ``oracle`` may be None."""
+    plain = source[0]
+    if isinstance(plain, (list, tuple)):
+        return _judge_list(name, source, target, oracle, noisy, k)
+    if isinstance(plain, dict) or plain is None:
+        return _same_or_departs(name, plain == target, f"{target!r}, the source gives {plain!r}")
+    want, got = np.asarray(plain), np.asarray(target)
+    if want.shape != got.shape:
+        return _departs(name, f"shape {list(got.shape)}, the source gives {list(want.shape)}")
+    if want.dtype != got.dtype and not {want.dtype.kind, got.dtype.kind} <= {"O", "U", "S"}:
+        return _departs(name, f"dtype {got.dtype}, the source gives {want.dtype}")
+    return judge_value(name, [np.asarray(run) for run in source], got, oracle, noisy, k=k)
+
+
+def judge_value(
+    name: str, source: Sequence[np.ndarray], got: np.ndarray, oracle: Any, noisy: Sequence[Any], *, k: float
+) -> Judgement:
+    """Judge arrays of one shape and type."""
+    want = source[0]
+    fitting = [np.asarray(run) for run in noisy if np.shape(run) == want.shape]
+    truth = np.asarray(oracle) if oracle is not None and np.shape(oracle) == want.shape else None
+    if want.dtype.kind in "fc" or want.dtype.name == "bfloat16":
+        return _judge_floats(name, source, got, truth, fitting, k)
+    others = [*source[1:], *fitting, *([] if truth is None else [truth])]
+    return _judge_exact(name, want, got, others, k)
+
+
+def _judge_list(
+    name: str, source: Sequence[Any], target: Any, oracle: Any, noisy: Sequence[Any], k: float
+) -> Judgement:
+    plain = source[0]
+    if not isinstance(target, (list, tuple)) or len(target) != len(plain):
+        return _departs(name, "a sequence of another length")
+    parts = []
+    for index, item in enumerate(plain):
+        at = [run[index] for run in source if isinstance(run, (list, tuple)) and len(run) == len(plain)]
+        truth = oracle[index] if isinstance(oracle, (list, tuple)) and len(oracle) == len(plain) else None
+        errs = [run[index] for run in noisy if isinstance(run, (list, tuple)) and len(run) == len(plain)]
+        parts.append(judge(name, at or [item], target[index], truth, errs, k=k))
+    return max(parts, key=lambda part: part.ratio, default=Judgement(name, Verdict.FAITHFUL, 0.0, "empty"))
+
+
+def _judge_exact(name: str, want: np.ndarray, got: np.ndarray, others: Sequence[np.ndarray], k: float) -> Judgement:
+    turned = int(np.sum(np.asarray(want != got)))
+    metrics = measure(want, got)
+    if not turned:
+        return Judgement(name, Verdict.FAITHFUL, 0.0, "equal", metrics)
+    by_rounding = max((int(np.sum(np.asarray(other != want))) for other in others), default=0)
+    ratio = turned / by_rounding if by_rounding else float("inf")
+    near = _near(want, got, others)
+    if ratio <= k and near:
+        return Judgement(name, Verdict.FAITHFUL, ratio, f"{turned} differ, as many as rounding turns over", metrics)
+    why = f"{turned} of {want.size} elements differ"
+    return Judgement(name, Verdict.DEPARTS, ratio if near else float("inf"), why, metrics)
+
+
+def _near(want: np.ndarray, got: np.ndarray, others: Sequence[np.ndarray]) -> bool:
+    """Whether numbers differ by no more than rounding makes them differ; what has no distance is near."""
+    if want.dtype.kind not in "iu":
+        return True
+    wide = want.astype(np.float64)
+    reached = max((float(np.max(np.abs(other.astype(np.float64) - wide), initial=0)) for other in others), default=0.0)
+    return bool(np.max(np.abs(got.astype(np.float64) - wide), initial=0) <= reached)
+
+
+def _judge_floats(
+    name: str,
+    source: Sequence[np.ndarray],
+    got: np.ndarray,
+    oracle: np.ndarray | None,
+    noisy: Sequence[np.ndarray],
+    k: float,
+) -> Judgement:
+    want = source[0]
+    metrics = measure(want, got)
+    wide = np.complex128 if want.dtype.kind == "c" else np.float64
+    s, t = want.astype(wide), got.astype(wide)
+    odd = _odd_places(s, t)
+    runs = [run.astype(wide) for run in source]
+    truth = s if oracle is None else np.where(np.isfinite(s) & np.isfinite(oracle), oracle, s)
+    with np.errstate(all="ignore"):
+        floor = _floor(truth, [*runs, *(run.astype(wide) for run in noisy)])
+        if odd is not None:
+            # Rounding may turn over what is infinite only where some faithful run shows it.
+            excused = ~np.isfinite(floor)
+            if np.any(odd & ~excused):
+                return Judgement(name, Verdict.DEPARTS, float("inf"), "NaN or infinity stand in other places", metrics)
+        ratio = _ratio(truth, t, floor, want.dtype)
+    verdict = Verdict.FAITHFUL if ratio <= k else Verdict.DEPARTS
+    return Judgement(name, verdict, ratio, f"{ratio:.3g} × what rounding explains", metrics)
+
+
+def _odd_places(s: np.ndarray, t: np.ndarray) -> np.ndarray | None:
+    """Where one is NaN or infinite and the other is not, or is so otherwise."""
+    odd = (np.isnan(s) != np.isnan(t)) | (np.isinf(s) | np.isinf(t)) & (s != t) & ~(np.isnan(s) & np.isnan(t))
+    return odd if np.any(odd) else None
+
+
+def _floor(truth: np.ndarray, runs: Sequence[np.ndarray]) -> np.ndarray:
+    floor = np.zeros(truth.shape)
+    for run in runs:
+        distance = np.abs(run - truth)
+        same = (run == truth) | (np.isnan(run) & np.isnan(truth))
+        distance = np.where(same, 0.0, np.where(np.isnan(distance), np.inf, distance))
+        floor = np.maximum(floor, distance)
+    return floor
+
+
+def _ratio(truth: np.ndarray, t: np.ndarray, floor: np.ndarray, dtype: np.dtype) -> float:
+    """The largest distance over the floor; an element that happens to be rounded well is lent the others' noise."""
+    info = ml_dtypes.finfo(np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype)
+    size = np.abs(truth)
+    counted = np.isfinite(truth) & np.isfinite(t) & np.isfinite(floor)
+    distance = np.abs(t - truth)
+    relative = (
+        (floor[counted & (size > 0)] / size[counted & (size > 0)]) if np.any(counted & (size > 0)) else np.zeros(1)
+    )
+    rounds = bool(np.any(floor[counted] > 0))
+    lent = float(np.median(relative)) * size
+    least = _LEAST_ULPS * float(info.eps) * size if rounds else 0.0
+    # Denormals are flushed to zero by some runtimes and not by others.
+    allowed = np.maximum(floor, lent) + least + 2 * float(info.tiny)
+    return float(np.max((distance / allowed)[counted], initial=0.0))
+
+
+def _departs(name: str, why: str) -> Judgement:
+    return Judgement(name, Verdict.DEPARTS, float("inf"), why)
+
+
+def _same_or_departs(name: str, same: bool, why: str) -> Judgement:
+    return Judgement(name, Verdict.FAITHFUL, 0.0, "equal") if same else _departs(name, why)

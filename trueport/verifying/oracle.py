@@ -1,0 +1,77 @@
+"""The float64 truth of a source, and the noise that rounding in its own types makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol
+
+import onnx_ir as ir
+from onnx_ir.passes.common import LiftConstantsToInitializersPass
+
+from trueport.frontends.tensorflow.capture import Captured
+from trueport.frontends.tensorflow.evaluate import evaluate_wide, operation_noise
+from trueport.ir.provenance import mark_origins
+from trueport.mapping.registry import Registry
+from trueport.passes.pipeline import raise_opsets
+from trueport.passes.shapes import infer_shapes
+from trueport.runtimes.reference import custom_ops
+from trueport.runtimes.wide.evaluate import WideEvaluator
+from trueport.runtimes.wide.noise import rounding_noise
+
+__all__ = ["OnnxOracle", "Oracle", "TensorflowOracle", "Truth"]
+
+_NOISY_RUNS = 3
+Truth = tuple[dict[str, Any], list[dict[str, Any]]]
+
+
+class Oracle(Protocol):
+    """Whatever tells the truth about a source."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for the report."""
+
+    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
+        """Values by name in float64, and the same with the rounding of the model's types put in, a few times."""
+
+
+class OnnxOracle:
+    """An ONNX source in float64, node by node, by ONNX's reference and this package's own kernels."""
+
+    name = "float64 (ONNX reference)"
+
+    def __init__(self, model: ir.Model, registry: Registry, seed: int = 0) -> None:
+        """Takes the model over: it is raised to the canonical opsets, under the names it has."""
+        mark_origins(model.graph)
+        raise_opsets(model)
+        LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+        infer_shapes(model)
+        self.model = model
+        self.exact = WideEvaluator(model, custom_ops([m for m in registry if m.reference]))
+        self.noisy = [self.exact.with_noise(rounding_noise(registry, seed + run)) for run in range(_NOISY_RUNS)]
+
+    def run(
+        self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None
+    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """The truth, and the noisy runs."""
+        return self.exact.run(feeds, fetch), [noisy.run(feeds, fetch) for noisy in self.noisy]
+
+
+class TensorflowOracle:
+    """A TensorFlow source in float64, operation by operation, by TensorFlow's own kernels."""
+
+    name = "float64 (TensorFlow's own kernels, operation by operation)"
+
+    def __init__(self, captured: Captured, registry: Registry, seed: int = 0) -> None:
+        self._captured = captured
+        self._registry = registry
+        self._seed = seed
+
+    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
+        """The truth, and the noisy runs."""
+        exact = evaluate_wide(self._captured, feeds, fetch)
+        noisy = [
+            evaluate_wide(self._captured, feeds, fetch, operation_noise(self._registry, self._seed + run))
+            for run in range(_NOISY_RUNS)
+        ]
+        return exact, noisy
