@@ -1,0 +1,90 @@
+"""Fourier transforms."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from trueport.fidelity import accumulation
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.fourier import Length, real_signal, real_spectrum, resized, spectrum
+from trueport.frontends.tensorflow.nodes import COMPLEX
+from trueport.frontends.tensorflow.values import Pair
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+
+def _whole(t: Translation, z: Pair, axes: range, *, inverse: bool = False) -> Pair:
+    for axis in axes:
+        z = spectrum(t, z, axis, inverse=inverse)
+    return z
+
+
+@maps("FFT", domain=COMPLEX, error=accumulation(4))
+def fft(t: Translation, input: Pair) -> Pair:
+    return _whole(t, input, range(-1, 0))
+
+
+@maps("FFT2D", domain=COMPLEX, error=accumulation(4))
+def fft2d(t: Translation, input: Pair) -> Pair:
+    return _whole(t, input, range(-2, 0))
+
+
+@maps("FFT3D", domain=COMPLEX, error=accumulation(4))
+def fft3d(t: Translation, input: Pair) -> Pair:
+    return _whole(t, input, range(-3, 0))
+
+
+@maps("IFFT", domain=COMPLEX, error=accumulation(4))
+def ifft(t: Translation, input: Pair) -> Pair:
+    return _whole(t, input, range(-1, 0), inverse=True)
+
+
+@maps("IFFT2D", domain=COMPLEX, error=accumulation(4))
+def ifft2d(t: Translation, input: Pair) -> Pair:
+    return _whole(t, input, range(-2, 0), inverse=True)
+
+
+@maps("IFFT3D", domain=COMPLEX, error=accumulation(4))
+def ifft3d(t: Translation, input: Pair) -> Pair:
+    return _whole(t, input, range(-3, 0), inverse=True)
+
+
+@maps("RFFT", domain=COMPLEX, error=accumulation(4))
+@maps("RFFT2D", domain=COMPLEX, error=accumulation(4))
+@maps("RFFT3D", domain=COMPLEX, error=accumulation(4))
+def rfft(t: Translation, input: ir.Value, fft_length: ir.Value) -> Pair:
+    lengths = _lengths(t, fft_length)
+    for axis, length in _outer(lengths):
+        input = resized(t, input, axis, length)
+    made = real_spectrum(t, input, lengths[-1])
+    for axis, _ in _outer(lengths):
+        made = spectrum(t, made, axis)
+    return made
+
+
+@maps("IRFFT", domain=COMPLEX, error=accumulation(4))
+@maps("IRFFT2D", domain=COMPLEX, error=accumulation(4))
+@maps("IRFFT3D", domain=COMPLEX, error=accumulation(4))
+def irfft(t: Translation, input: Pair, fft_length: ir.Value) -> ir.Value:
+    lengths = _lengths(t, fft_length)
+    for axis, length in _outer(lengths):
+        input = spectrum(t, input, axis, length, inverse=True)
+    return real_signal(t, input, lengths[-1])
+
+
+def _lengths(t: Translation, fft_length: ir.Value) -> list[Length]:
+    """The length along each axis of the transform, the last axis last."""
+    known = t.static(fft_length)
+    if known is not None:
+        return [int(length) for length in known]
+    count = t.dims(fft_length)[0]
+    if count is None:
+        raise t.fail("how many axes it transforms is not known", "make fft_length a tensor of a known shape")
+    wide = t.int64(fft_length)
+    return [t.op.Gather(wide, index) for index in range(count)]
+
+
+def _outer(lengths: list[Length]) -> list[tuple[int, Length]]:
+    """All axes but the last, with their lengths."""
+    return [(index - len(lengths), length) for index, length in enumerate(lengths[:-1])]
