@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 
 from trueport.errors import InvalidInput
+from trueport.ir.artifact import InnerValue
+from trueport.ir.layouts import source_names
 from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports, pack, unpack
 from trueport.ir.widening import Kernel
@@ -59,6 +62,8 @@ class OnnxRuntimeModel(Model):
         self._sessions: dict[tuple[str, ...], Any] = {}
         graph = from_proto(self._proto).graph
         initializers = set(graph.initializers)
+        self._inner = _inner_values(graph)
+        self._types = {value.name: value.dtype for node in graph for value in node.outputs}
         self.inputs = make_ports(value for value in graph.inputs if value.name not in initializers)
         self.outputs = make_ports(graph.outputs)
 
@@ -66,12 +71,53 @@ class OnnxRuntimeModel(Model):
         """Make the session now: raises ONNX Runtime's own error if it can't run the model."""
         self._session(())
 
+    def inner(self) -> Mapping[str, InnerValue]:
+        return self._inner
+
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
         declared = [port.name for port in self.outputs]
         names = declared if fetch is None else fetch
-        session = self._session(tuple(name for name in names if name not in declared))
+        held = [InnerValue(name) if name in declared else self._held(name) for name in names]
+        session = self._session(tuple(dict.fromkeys(v.tensor for v in held if v.tensor not in declared)))
         checked = {port.name: _feed(port, feeds[port.name]) for port in self.inputs}
-        return dict(zip(names, session.run(names, checked), strict=True))
+        return _restored(names, held, session.run([value.tensor for value in held], checked))
+
+    def _held(self, name: str) -> InnerValue:
+        if name not in self._inner:
+            raise InvalidInput(f"there is no value {name!r} in the model's main graph")
+        return self._inner[name]
+
+    def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
+        given = {self._held(name).tensor: _turned(array, self._held(name)) for name, array in fed.items()}
+        held = [self._held(name) for name in fetch]
+        part = self._between(set(given), [value.tensor for value in held])
+        own = {port.name: _feed(port, feeds[port.name]) for port in self.inputs}
+        everything = {**own, **given}
+        session = self._open(part)
+        arrays = session.run(
+            [value.tensor for value in held], {i.name: everything[i.name] for i in session.get_inputs()}
+        )
+        return _restored(fetch, held, arrays)
+
+    def _between(self, given: set[str], wanted: Sequence[str]) -> onnx.ModelProto:
+        """The nodes that make ``wanted`` out of ``given`` and the model's inputs."""
+        made = {name: node for node in self._proto.graph.node for name in node.output if name}
+        needed: set[str] = set()
+        waiting = list(wanted)
+        while waiting:
+            name = waiting.pop()
+            if name in needed or name in given:
+                continue
+            needed.add(name)
+            waiting += [used for used in _reads(made[name]) if name in made] if name in made else []
+        part = onnx.ModelProto()
+        part.CopyFrom(self._proto)
+        del part.graph.node[:], part.graph.input[:], part.graph.output[:], part.graph.value_info[:]
+        part.graph.node.extend(node for node in self._proto.graph.node if needed & set(node.output))
+        part.graph.input.extend(i for i in self._proto.graph.input if i.name in needed)
+        part.graph.input.extend(_typed(name, self._types[name]) for name in sorted(given))
+        part.graph.output.extend(onnx.ValueInfoProto(name=name) for name in wanted)
+        return part
 
     def _session(self, extra: tuple[str, ...]) -> Any:
         if extra not in self._sessions:
@@ -79,22 +125,55 @@ class OnnxRuntimeModel(Model):
         return self._sessions[extra]
 
     def _make_session(self, extra: tuple[str, ...]) -> Any:
-        known = {name for node in self._proto.graph.node for name in node.output}
-        for name in extra:
-            if name not in known:
-                raise InvalidInput(f"there is no value {name!r} in the model's main graph")
         proto = onnx.ModelProto()
         proto.CopyFrom(self._proto)
         proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in extra)
+        return self._open(proto)
+
+    def _open(self, proto: onnx.ModelProto) -> Any:
         options = ort.SessionOptions()
         options.log_severity_level = 3
-        # Weights that are dequantized before a product: its default quantizes the activations, too, which no file asks for.
+        # By default it quantizes the activations, too, where only the weights of a product are dequantized.
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         if not self._optimize:
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         if self._folder is not None:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(self._folder))
         return ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def _inner_values(graph: ir.Graph) -> dict[str, InnerValue]:
+    """Every value of the main graph under the names that its source knows it by, and under its own."""
+    found: dict[str, InnerValue] = {}
+    for node in graph:
+        for value in node.outputs:
+            if value.name:
+                found[value.name] = InnerValue(value.name)
+                for name, perm in source_names(value).items():
+                    found.setdefault(name, InnerValue(value.name, perm))
+    return found
+
+
+def _reads(node: onnx.NodeProto) -> list[str]:
+    """Names a node uses, its graphs' outer ones included."""
+    inner = [name for a in node.attribute for g in [a.g, *a.graphs] for n in g.node for name in _reads(n)]
+    inner += [o.name for a in node.attribute for g in [a.g, *a.graphs] for o in g.output]
+    return [name for name in [*node.input, *inner] if name]
+
+
+def _typed(name: str, dtype: ir.DataType | None) -> onnx.ValueInfoProto:
+    return onnx.helper.make_tensor_value_info(name, int(dtype or ir.DataType.FLOAT), None)
+
+
+def _turned(array: Any, held: InnerValue) -> Any:
+    return np.ascontiguousarray(np.transpose(array, held.perm)) if held.perm else array
+
+
+def _restored(names: Sequence[str], held: Sequence[InnerValue], arrays: Sequence[Any]) -> dict[str, Any]:
+    return {
+        name: array.transpose(np.argsort(value.perm)) if value.perm else array
+        for name, value, array in zip(names, held, arrays, strict=True)
+    }
 
 
 def _feed(port: Any, value: Any) -> Any:
