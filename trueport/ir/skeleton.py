@@ -21,7 +21,7 @@ def skeleton(model: ir.Model) -> onnx.ModelProto:
     large = [
         (value, value.const_value)
         for value in graph.initializers.values()
-        if value.const_value is not None and _is_large(value.const_value)
+        if value.const_value is not None and value.const_value.nbytes > _SMALL_BYTES
     ]
     for value, tensor in large:
         value.type = ir.TensorType(tensor.dtype)
@@ -37,11 +37,6 @@ def skeleton(model: ir.Model) -> onnx.ModelProto:
         for value, tensor in large:
             value.const_value = tensor
             graph.register_initializer(value)
-
-
-def _is_large(tensor: ir.TensorProtocol) -> bool:
-    """Strings have no size in bytes; they stay."""
-    return tensor.dtype != ir.DataType.STRING and tensor.nbytes > _SMALL_BYTES
 
 
 def _read_small(model: ir.Model) -> None:

@@ -154,9 +154,16 @@ def _replace(node: ir.Node, arrays: Sequence[np.ndarray], folding: _Folding) -> 
 def _constant(value: ir.Value, array: np.ndarray, folding: _Folding) -> ir.Value:
     """An initializer in the place, and under the name, of a computed value."""
     name, value.name = value.name or "constant", None
-    made = _new_initializer(name, ir.tensor(array, dtype=value.dtype), folding)
+    made = _new_initializer(name, _tensor(array, value.dtype), folding)
     made.metadata_props.update(value.metadata_props)
     return made
+
+
+def _tensor(array: np.ndarray, dtype: ir.DataType | None) -> ir.TensorProtocol:
+    if dtype != ir.DataType.STRING:
+        return ir.tensor(array, dtype=dtype)
+    encoded = np.array([item if isinstance(item, bytes) else str(item).encode() for item in array.ravel()], object)
+    return ir.StringTensor(encoded.reshape(array.shape), shape=ir.Shape(array.shape))
 
 
 def _new_initializer(name: str, tensor: ir.TensorProtocol, folding: _Folding) -> ir.Value:
