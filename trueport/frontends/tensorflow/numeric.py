@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
 
-__all__ = ["expm1", "is_float", "is_half", "is_unsigned", "log1p", "via", "widened"]
+__all__ = ["expm1", "is_double", "is_float", "is_half", "is_unsigned", "log1p", "via", "widened"]
 
 _D = ir.DataType
 _HALVES = frozenset({_D.FLOAT16, _D.BFLOAT16})
@@ -19,6 +19,11 @@ def is_float(value: ir.Value) -> bool:
     """Whether its elements are floating-point numbers."""
     assert value.dtype is not None
     return value.dtype.is_floating_point()
+
+
+def is_double(value: ir.Value) -> bool:
+    """Whether its elements are floats of 64 bits, for which runtimes have few kernels."""
+    return value.dtype == _D.DOUBLE
 
 
 def is_half(value: ir.Value) -> bool:
@@ -55,5 +60,5 @@ def log1p(t: Translation, x: ir.Value) -> ir.Value:
     added = t.op.Sub(total, one)
     corrected = t.op.Mul(t.op.Log(total), t.op.Div(x, added))
     # Nothing was added to 1 (the quotient is x / 0), or all that counts is infinite (inf / inf).
-    plain = t.op.Where(t.op.IsInf(x), x, corrected)
+    plain = t.op.Where(t.op.IsInf(x, detect_negative=0), x, corrected)
     return t.op.Where(t.op.Equal(added, t.op.like(0, x)), x, plain)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import BITWISE, accumulation, ulps
 from trueport.frontends.tensorflow import numeric
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.integers import integer_power, never_negative
@@ -209,3 +210,65 @@ def floor(t: Translation, x: ir.Value) -> ir.Value:
 @maps("Ceil", domain=TF, error=ulps(0))
 def ceil(t: Translation, x: ir.Value) -> ir.Value:
     return t.op.Ceil(x)
+
+
+@maps("ClipByValue", domain=TF, error=ulps(0))
+def clip_by_value(
+    translation: Translation, t: ir.Value, clip_value_min: ir.Value, clip_value_max: ir.Value
+) -> ir.Value:
+    op = translation.op
+    if translation.rank(clip_value_min) == translation.rank(clip_value_max) == 0:
+        return op.Clip(t, clip_value_min, clip_value_max)
+    return op.Max(op.Min(t, clip_value_max), clip_value_min)
+
+
+@maps("Xlogy", domain=TF, error=ulps(3))
+def xlogy(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return _unless_zero(t, x, lambda a, b: t.op.Mul(a, t.op.Log(b)), y)
+
+
+@maps("Xlog1py", domain=TF, error=ulps(5))
+def xlog1py(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return _unless_zero(t, x, lambda a, b: t.op.Mul(a, numeric.log1p(t, b)), y)
+
+
+@maps("Xdivy", domain=TF, error=ulps(0))
+def xdivy(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    return _unless_zero(t, x, t.op.Div, y)
+
+
+def _unless_zero(
+    t: Translation, x: ir.Value, formula: Callable[[ir.Value, ir.Value], ir.Value], y: ir.Value
+) -> ir.Value:
+    """A formula of both; zero where x is, whatever y."""
+    return t.op.Where(_is_zero(t, x), t.op.like(0, x), widened(t, formula, x, y))
+
+
+@maps("Cross", domain=TF, error=ulps(1))
+def cross(t: Translation, a: ir.Value, b: ir.Value) -> ir.Value:
+    next_, last = ([1, 2, 0], [2, 0, 1])
+    turned = [[t.op.Gather(v, order, axis=-1) for order in (next_, last)] for v in (a, b)]
+    (a_next, a_last), (b_next, b_last) = turned
+    return t.op.Sub(t.op.Mul(a_next, b_last), t.op.Mul(a_last, b_next))
+
+
+@maps("NextAfter", domain=TF, fidelity=BITWISE)
+def next_after(t: Translation, x1: ir.Value, x2: ir.Value) -> ir.Value:
+    """The bits of floats, read as an integer, count them by magnitude."""
+    bits = ir.DataType.INT64 if numeric.is_double(x1) else ir.DataType.INT32
+    zero = t.op.like(0, x1)
+    counted = t.op.BitCast(x1, to=bits)
+    outwards = t.op.Equal(t.op.Greater(x2, x1), t.op.Greater(x1, zero))
+    one = t.op.like(1, counted)
+    moved = t.op.BitCast(t.op.Where(outwards, t.op.Add(counted, one), t.op.Sub(counted, one)), to=t.dtype(x1))
+    least = t.op.Mul(t.op.Sign(x2), t.op.BitCast(one, to=t.dtype(x1)))
+    stepped = t.op.Where(_is_zero(t, x1), least, moved)
+    unordered = t.op.Or(t.op.IsNaN(x1), t.op.IsNaN(x2))
+    return t.op.Where(t.op.Equal(x1, x2), x2, t.op.Where(unordered, t.op.Add(x1, x2), stepped))
+
+
+@maps("CheckNumerics", domain=TF, fidelity=BITWISE, ignores={"message": "shown when the check fails"})
+@maps("CheckNumericsV2", domain=TF, fidelity=BITWISE, ignores={"message": "shown when the check fails"})
+def check_numerics(t: Translation, tensor: ir.Value) -> ir.Value:
+    t.lose("the check that all numbers are finite", "ONNX has no assertions")
+    return tensor
