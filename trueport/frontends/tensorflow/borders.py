@@ -30,5 +30,4 @@ def padded_by(
         full = np.zeros((t.rank(value), 2), np.int64)
         full[slice(None) if axes is None else list(axes)] = known
         pads, which = full.T.ravel(), None
-    made: ir.Value = t.op.Pad(value, pads, number, which, mode=mode) if known is None or known.any() else value
-    return made
+    return t.op.Pad(value, pads, number, which, mode=mode) if known is None or known.any() else value

@@ -16,7 +16,7 @@ import onnx_ir as ir
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.shapes import Element, dim_elements, reshaped, vector
 
-__all__ = ["Band", "put", "scalar", "taken"]
+__all__ = ["Band", "plus", "put", "scalar", "taken"]
 
 
 @dataclass(frozen=True)
@@ -37,76 +37,85 @@ class Band:
     def single(self) -> bool:
         return self.lower == self.upper
 
+    @property
+    def count(self) -> int:
+        return self.upper - self.lower + 1
+
 
 def taken(t: Translation, matrix: ir.Value, band: Band, padding: ir.Value | None) -> ir.Value:
     """The band of the last two axes."""
     *batch, height, width = dim_elements(t, matrix)
     rows, columns = scalar(t, height), scalar(t, width)
     flat = reshaped(t, matrix, [*batch, height * width if isinstance(height, int) and isinstance(width, int) else -1])
-    numbers = np.arange(band.upper, band.lower - 1, -1)[:, None]
-    diagonals = t.op.const(np.array(band.upper) if band.single else numbers)
-    lengths = _lengths(t, diagonals, rows, columns)
-    longest = lengths if band.single else t.op.ReduceMax(lengths, keepdims=0)
-    places = t.op.Sub(t.op.Range(0, longest, 1), _indent(t, band, diagonals, lengths, longest))
-    down = t.op.Add(places, t.op.Max(t.op.Neg(diagonals), 0))
-    across = t.op.Add(places, t.op.Max(diagonals, 0))
-    index = t.op.Add(t.op.Mul(down, columns), across)
-    if not band.single:
-        inside = t.op.And(t.op.GreaterOrEqual(places, 0), t.op.Less(places, lengths))
-        index = t.op.Where(inside, index, 0)
-    found: ir.Value = t.op.Gather(flat, index, axis=-1)
-    return found if band.single else t.op.Where(inside, found, padding)
+    if band.single:
+        return t.op.Gather(flat, _line(t, band.lower, rows, columns), axis=-1)
+    numbers = t.op.const(np.arange(band.upper, band.lower - 1, -1)[:, None])
+    lengths = _lengths(t, numbers, rows, columns)
+    longest = t.op.ReduceMax(lengths, keepdims=0)
+    places = t.op.Sub(t.op.Range(0, longest, 1), _indent(t, band, numbers, lengths, longest))
+    down = t.op.Add(places, t.op.Max(t.op.Neg(numbers), 0))
+    across = t.op.Add(places, t.op.Max(numbers, 0))
+    inside = t.op.And(t.op.GreaterOrEqual(places, 0), t.op.Less(places, lengths))
+    index = t.op.Where(inside, t.op.Add(t.op.Mul(down, columns), across), 0)
+    return t.op.Where(inside, t.op.Gather(flat, index, axis=-1), padding)
+
+
+def _line(t: Translation, number: int, rows: ir.Value, columns: ir.Value) -> ir.Value:
+    """The indices of one diagonal in a flattened matrix."""
+    below, above = max(-number, 0), max(number, 0)
+    length = t.op.Min(plus(t, rows, -below), plus(t, columns, -above))
+    steps = t.op.Mul(t.op.Range(0, length, 1), plus(t, columns, 1))
+    return t.op.Add(steps, t.op.Mul(columns, below)) if below else plus(t, steps, above)
 
 
 def put(
-    t: Translation, diagonal: ir.Value, band: Band, rows: ir.Value, columns: ir.Value, others: ir.Value
+    t: Translation,
+    diagonal: ir.Value,
+    band: Band,
+    sizes: tuple[ir.Value, ir.Value],
+    longest: ir.Value,
+    others: ir.Value,
 ) -> ir.Value:
-    """A matrix with this band; all other elements are those of ``others``."""
+    """A matrix with this band, its rows ``longest`` long; all other elements are those of ``others``."""
+    rows, columns = sizes
     down, across = t.op.Unsqueeze(t.op.Range(0, rows, 1), [1]), t.op.Range(0, columns, 1)
-    number = t.op.Sub(across, down)
     if band.single:
-        inside = t.op.Equal(number, band.lower)
-        index = t.op.Min(down, across)
-        flat = diagonal
+        inside = t.op.Equal(across, plus(t, down, band.lower))
+        if longest is rows and band.lower >= 0:
+            return t.op.Where(inside, t.op.Unsqueeze(diagonal, [-1]), others)
+        index, flat = t.op.Min(down, across), diagonal
     else:
+        number = t.op.Sub(across, down)
         inside = t.op.And(t.op.GreaterOrEqual(number, band.lower), t.op.LessOrEqual(number, band.upper))
-        *batch, _, length = dim_elements(t, diagonal)
-        longest = scalar(t, length)
         indent = _indent(t, band, number, _lengths(t, number, rows, columns), longest)
-        row = t.op.Mul(t.op.Sub(band.upper, number), longest)
-        index = t.op.Add(row, t.op.Add(t.op.Min(down, across), indent))
-        flat = reshaped(t, diagonal, [*batch, length * _count(band) if isinstance(length, int) else -1])
-    found = t.op.Gather(flat, t.op.Where(inside, index, 0), axis=-1)
-    made: ir.Value = t.op.Where(inside, found, others)
-    return made
+        place = t.op.Add(t.op.Min(down, across), indent)
+        index = t.op.Add(t.op.Mul(t.op.Sub(band.upper, number), longest), place)
+        *batch, _, length = dim_elements(t, diagonal)
+        flat = reshaped(t, diagonal, [*batch, length * band.count if isinstance(length, int) else -1])
+    return t.op.Where(inside, t.op.Gather(flat, t.op.Where(inside, index, 0), axis=-1), others)
 
 
 def scalar(t: Translation, part: Element) -> ir.Value:
     """An element of a shape as an int64 scalar."""
-    made: ir.Value = (
-        t.op.const(np.array(part, np.int64)) if isinstance(part, int) else t.op.Squeeze(vector(t, [part]), [0])
-    )
-    return made
+    return t.op.const(np.array(part)) if isinstance(part, int) else t.op.Squeeze(vector(t, [part]), [0])
 
 
-def _count(band: Band) -> int:
-    return band.upper - band.lower + 1
+def plus(t: Translation, value: ir.Value, number: int) -> ir.Value:
+    """A sum; the value itself where nothing is added."""
+    return t.op.Add(value, number) if number else value
 
 
 def _lengths(t: Translation, diagonals: ir.Value, rows: ir.Value, columns: ir.Value) -> ir.Value:
     above, below = t.op.Max(diagonals, 0), t.op.Min(diagonals, 0)
-    made: ir.Value = t.op.Min(t.op.Add(rows, below), t.op.Sub(columns, above))
-    return made
+    return t.op.Min(t.op.Add(rows, below), t.op.Sub(columns, above))
 
 
 def _indent(t: Translation, band: Band, diagonals: ir.Value, lengths: ir.Value, longest: ir.Value) -> ir.Value:
     """How far right the first element of a diagonal stands in its row."""
-    if band.single or not band.right:
-        return t.op.const(np.array(0, np.int64))
+    if not band.right:
+        return t.op.const(np.array(0))
     rest = t.op.Sub(longest, lengths)
-    if len(band.right) == 3:
-        made: ir.Value = rest
-    else:
-        side = t.op.Greater(diagonals, 0) if 1 in band.right else t.op.Less(diagonals, 0)
-        made = t.op.Where(side, rest, 0)
-    return made
+    if 0 in band.right:
+        return rest
+    side = t.op.Greater(diagonals, 0) if 1 in band.right else t.op.Less(diagonals, 0)
+    return t.op.Where(side, rest, 0)

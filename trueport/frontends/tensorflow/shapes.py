@@ -67,8 +67,7 @@ def vector(t: Translation, parts: Sequence[Element]) -> ir.Value:
     pieces = [_piece(t, [part for _, part in run]) for run in runs]
     if len(pieces) == 1:
         return pieces[0]
-    made: ir.Value = t.op.Concat(*pieces, axis=0) if pieces else t.op.const(np.zeros(0, np.int64))
-    return made
+    return t.op.Concat(*pieces, axis=0) if pieces else t.op.const(np.zeros(0, np.int64))
 
 
 def shape_operand(t: Translation, shape: ir.Value) -> ir.Value:
@@ -83,8 +82,7 @@ def shape_operand(t: Translation, shape: ir.Value) -> ir.Value:
 def dim_vector(t: Translation, value: ir.Value) -> ir.Value:
     """A value's shape as an int64 vector; a constant where it is known."""
     dims = [None] if value.shape is None else t.dims(value)
-    made: ir.Value = t.op.Shape(value) if None in dims else t.op.const(np.array(dims, np.int64))
-    return made
+    return t.op.Shape(value) if None in dims else t.op.const(np.array(dims, np.int64))
 
 
 def dim_elements(t: Translation, value: ir.Value) -> list[Element]:

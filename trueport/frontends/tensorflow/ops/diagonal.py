@@ -7,7 +7,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.diagonals import Band, put, scalar, taken
+from trueport.frontends.tensorflow.diagonals import Band, plus, put, scalar, taken
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.shapes import dim_elements, reshaped
 from trueport.ir.dtypes import numpy_dtype
@@ -53,9 +53,9 @@ def matrix_diag_v3(
     if all(free):
         more = [max(more)] * 2
     rows, columns = (
-        _given_or(t, number, t.op.Add(longest, extra)) for number, extra in zip((num_rows, num_cols), more, strict=True)
+        _given_or(t, number, plus(t, longest, extra)) for number, extra in zip((num_rows, num_cols), more, strict=True)
     )
-    return put(t, diagonal, band, rows, columns, padding_value)
+    return put(t, diagonal, band, (rows, columns), longest, padding_value)
 
 
 @maps("MatrixSetDiag", domain=TF, fidelity=BITWISE)
@@ -123,8 +123,7 @@ def _border(t: Translation, count: ir.Value) -> ir.Value:
     number = t.int64(count)
     if t.static(count) is not None:
         return number
-    made: ir.Value = t.op.Where(t.op.Less(number, 0), np.int64(np.iinfo(np.int32).max), number)
-    return made
+    return t.op.Where(t.op.Less(number, 0), np.int64(np.iinfo(np.int32).max), number)
 
 
 def _band(t: Translation, k: ir.Value, align: str = "LEFT_LEFT") -> Band:
@@ -135,12 +134,12 @@ def _square(t: Translation, diagonal: ir.Value) -> ir.Value:
     """A matrix that is zero but for its main diagonal."""
     size = scalar(t, dim_elements(t, diagonal)[-1])
     zero = t.op.const(np.zeros((), numpy_dtype(t.dtype(diagonal))))
-    return put(t, diagonal, _MAIN, size, size, zero)
+    return put(t, diagonal, _MAIN, (size, size), size, zero)
 
 
 def _with_band(t: Translation, matrix: ir.Value, diagonal: ir.Value, band: Band) -> ir.Value:
     rows, columns = (scalar(t, dim) for dim in dim_elements(t, matrix)[-2:])
-    return put(t, diagonal, band, rows, columns, matrix)
+    return put(t, diagonal, band, (rows, columns), scalar(t, dim_elements(t, diagonal)[-1]), matrix)
 
 
 def _given_or(t: Translation, number: ir.Value, default: ir.Value) -> ir.Value:
@@ -149,5 +148,4 @@ def _given_or(t: Translation, number: ir.Value, default: ir.Value) -> ir.Value:
     if known is not None:
         return default if known < 0 else t.int64(number)
     given = t.int64(number)
-    made: ir.Value = t.op.Where(t.op.Less(given, 0), default, given)
-    return made
+    return t.op.Where(t.op.Less(given, 0), default, given)

@@ -41,5 +41,4 @@ def _mirrored(t: Translation, value: ir.Value, axis: int, before: int, after: in
         pieces.insert(0, t.op.Slice(value, [before - 1], [FIRST], [axis], [-1]))
     if after:
         pieces.append(t.op.Slice(value, [-1], [-after - 1], [axis], [-1]))
-    made: ir.Value = t.op.Concat(*pieces, axis=axis) if len(pieces) > 1 else value
-    return made
+    return t.op.Concat(*pieces, axis=axis) if len(pieces) > 1 else value

@@ -112,14 +112,12 @@ def _joined(t: Translation, values: Sequence[ir.Value], axis: int) -> ir.Value:
         if known and len(group) > 1:
             group = [t.op.const(np.concatenate([t.need(value, "value") for value in group], axis))]
         pieces += group
-    made: ir.Value = pieces[0] if len(pieces) == 1 else t.op.Concat(*pieces, axis=axis)
-    return made
+    return pieces[0] if len(pieces) == 1 else t.op.Concat(*pieces, axis=axis)
 
 
 def _unsqueezed(t: Translation, value: ir.Value, axis: int) -> ir.Value:
     known = t.static(value)
-    made: ir.Value = t.op.Unsqueeze(value, [axis]) if known is None else t.op.const(np.expand_dims(known, axis))
-    return made
+    return t.op.Unsqueeze(value, [axis]) if known is None else t.op.const(np.expand_dims(known, axis))
 
 
 @maps("Unpack", domain=TF, fidelity=BITWISE)
@@ -156,8 +154,7 @@ def _split_sizes(t: Translation, value: ir.Value, sizes: ir.Value, axis: int) ->
     if known is not None and (known >= 0).all():
         return wanted
     rest = t.op.Sub(vector(t, [dim_elements(t, value)[axis]]), t.op.ReduceSum(t.op.Max(wanted, [0]), [0], keepdims=1))
-    made: ir.Value = t.op.Where(t.op.Less(wanted, [0]), rest, wanted)
-    return made
+    return t.op.Where(t.op.Less(wanted, [0]), rest, wanted)
 
 
 @maps("Tile", domain=TF, fidelity=BITWISE)
@@ -182,8 +179,7 @@ def broadcast_args(t: Translation, s0: ir.Value, s1: ir.Value) -> ir.Value:
 
 def _with_ones(t: Translation, shape: ir.Value, rank: int) -> ir.Value:
     missing = rank - (t.dims(shape)[0] or 0)
-    made: ir.Value = t.op.Concat(t.op.like([1] * missing, shape), shape, axis=0) if missing else shape
-    return made
+    return t.op.Concat(t.op.like([1] * missing, shape), shape, axis=0) if missing else shape
 
 
 @maps("ConcatOffset", domain=TF, fidelity=BITWISE)

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
+import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.shapes import Dim, Element, Item, elements, vector
+from trueport.frontends.tensorflow.shapes import (
+    Dim,
+    Element,
+    Item,
+    dim_elements,
+    dim_vector,
+    elements,
+    reshaped,
+    vector,
+)
 from trueport.frontends.tensorflow.slices import LAST, Masks, Pick, Span, Spec, resolved, sliced
 from trueport.mapping.declare import maps
 
@@ -29,6 +42,12 @@ def strided_slice(
     shrink_axis_mask: int,
 ) -> ir.Value:
     masks = Masks(begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return _strided(t, input, begin, end, strides, masks)
+
+
+def _strided(
+    t: Translation, input: ir.Value, begin: ir.Value, end: ir.Value, strides: ir.Value, masks: Masks
+) -> ir.Value:
     steps = [int(step) for step in t.need(strides, "strides")]
     spec = resolved(masks, _entries(t, begin), _entries(t, end), steps, t.dims(input))
     made = _taken(t, input, spec)
@@ -45,6 +64,69 @@ def slice_(t: Translation, input: ir.Value, begin: ir.Value, size: ir.Value) -> 
         if start != 0 or not (length == -1 or (length is not None and length == dim)):
             spans.append(Span(axis, start, _end(t, start, count if length is None else length)))
     return sliced(t, input, spans)
+
+
+@maps("TensorStridedSliceUpdate", domain=TF, fidelity=BITWISE)
+def tensor_strided_slice_update(
+    t: Translation,
+    input: ir.Value,
+    begin: ir.Value,
+    end: ir.Value,
+    strides: ir.Value,
+    value: ir.Value,
+    *,
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> ir.Value:
+    # The slice of a tensor that holds its own indices says which elements the value takes the place of.
+    flat = t.op.Reshape(input, [-1])
+    dims = t.dims(input)
+    count = t.op.Size(input) if None in dims else math.prod(dim or 0 for dim in dims)
+    places = reshaped(t, t.op.Range(0, count, 1), dim_elements(t, input))
+    masks = Masks(begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    hit = _strided(t, places, begin, end, strides, masks)
+    known = t.dims(value) == t.dims(hit) and None not in t.dims(hit)
+    update = value if known else t.op.Expand(value, dim_vector(t, hit))
+    made = t.op.ScatterElements(flat, t.op.Reshape(hit, [-1]), t.op.Reshape(update, [-1]), axis=0)
+    return reshaped(t, made, dim_elements(t, input))
+
+
+@maps("XlaDynamicUpdateSlice", domain=TF, fidelity=BITWISE)
+def xla_dynamic_update_slice(t: Translation, input: ir.Value, update: ir.Value, indices: ir.Value) -> ir.Value:
+    starts, dims, sizes = _entries(t, indices), dim_elements(t, input), dim_elements(t, update)
+    return _overwritten(
+        t,
+        input,
+        [
+            _window(t, axis, *of_axis)
+            for axis, of_axis in enumerate(zip(starts, dims, sizes, strict=True))
+            if not (isinstance(of_axis[1], int) and of_axis[1] == of_axis[2])
+        ],
+        update,
+    )
+
+
+def _window(t: Translation, axis: int, start: Element, dim: Element, size: Element) -> Span:
+    """Where an update goes: moved back as far as it needs to fit."""
+    if isinstance(start, int) and isinstance(dim, int) and isinstance(size, int):
+        begin = max(0, min(start, dim - size))
+        return Span(axis, begin, begin + size)
+    room = t.op.Sub(vector(t, [dim]), vector(t, [size]))
+    first = t.op.Max(t.op.Min(vector(t, [start]), room), [0]) if start != 0 else t.op.const(np.zeros(1, np.int64))
+    return Span(axis, 0 if start == 0 else Item(first, 0), Item(t.op.Add(first, vector(t, [size])), 0))
+
+
+def _overwritten(t: Translation, value: ir.Value, spans: Sequence[Span], update: ir.Value) -> ir.Value:
+    """The value with an update in place of what the spans cover."""
+    if not spans:
+        return update
+    span, *others = spans
+    inner = _overwritten(t, sliced(t, value, [span]), others, update) if others else update
+    before = [] if span.begin == 0 else [sliced(t, value, [Span(span.axis, 0, span.begin)])]
+    return t.op.Concat(*before, inner, sliced(t, value, [Span(span.axis, span.end, LAST)]), axis=span.axis)
 
 
 def _entries(t: Translation, bounds: ir.Value) -> list[Element]:
@@ -77,8 +159,7 @@ def _gathered(t: Translation, value: ir.Value, pick: Pick) -> ir.Value:
             index = t.int64(scalar)
         case _:
             index = t.op.Squeeze(vector(t, [pick.index]), [0])
-    made: ir.Value = t.op.Gather(value, index, axis=pick.axis)
-    return made
+    return t.op.Gather(value, index, axis=pick.axis)
 
 
 def _end(t: Translation, start: Element, count: Element) -> Element:

@@ -63,5 +63,4 @@ def _rolled(t: Translation, value: ir.Value, axis: int, shift: Element) -> ir.Va
     if cut == 0:
         return value
     parts = [sliced(t, value, [Span(axis, cut, LAST)]), sliced(t, value, [Span(axis, 0, cut)])]
-    made: ir.Value = t.op.Concat(*parts, axis=axis)
-    return made
+    return t.op.Concat(*parts, axis=axis)
