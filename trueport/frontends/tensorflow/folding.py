@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -61,8 +62,20 @@ def _dims_known(node: SourceNode) -> list[np.ndarray] | None:
     found = []
     for tensor in node.operation.outputs:
         size = tensor.shape.num_elements()
-        value = tf.get_static_value(tensor) if tensor.dtype.is_integer and size is not None and size <= _DIMS else None
+        if not tensor.dtype.is_integer or size is None or size > _DIMS:
+            return None
+        value = tf.get_static_value(tensor)
+        value = _part_of_shape(tensor) if value is None and node.op_type == "StridedSlice" else value
         if value is None:
             return None
         found.append(np.asarray(value))
     return found
+
+
+def _part_of_shape(tensor: Any) -> np.ndarray | None:
+    """Dims that are known though others of the shape they are taken from are not."""
+    if tensor.shape.rank != 1:
+        return None
+    # Not public; the public function gives up as soon as one dim of the shape is open.
+    shape = importlib.import_module("tensorflow.python.framework.tensor_util").constant_value_as_shape(tensor)
+    return np.array(shape.as_list(), tensor.dtype.as_numpy_dtype) if shape.is_fully_defined() else None
