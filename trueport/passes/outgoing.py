@@ -12,6 +12,7 @@ from trueport.passes.layout import assign_layouts
 from trueport.passes.lower.model import lower_model
 from trueport.passes.recognize.bias import recognize_biases
 from trueport.passes.recognize.normalization import recognize_normalizations
+from trueport.passes.recognize.recurrent import recognize_recurrences
 from trueport.passes.recognize.views import store_views
 from trueport.passes.shapes import infer_shapes
 
@@ -38,6 +39,7 @@ def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
             break
         infer_shapes(model)
     simplify(model)
+    recognize_recurrences(model)
     recognize_normalizations(model, opset)
     recognize_biases(model)
     RemoveUnusedNodesPass()(model)

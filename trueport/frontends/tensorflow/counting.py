@@ -70,8 +70,9 @@ def examine(cond: Any, body: Any, used: Sequence[int], known: Mapping[int, np.nd
     places = {tensor.name: index for index, tensor in enumerate(body.inputs)}
     ends = [plain(tensor) for tensor in body.outputs]
     invariant = frozenset(index for index, end in enumerate(ends) if places.get(end.name) == index)
+    steps = {body.inputs[index].name: known[index] for index in invariant if index in known}
     counters = frozenset(
-        index for index, (begin, end) in enumerate(zip(body.inputs, ends, strict=True)) if _counts(begin, end)
+        index for index, (begin, end) in enumerate(zip(body.inputs, ends, strict=True)) if _counts(begin, end, steps)
     )
     conditions = _Condition(cond, invariant, counters, known)
     limits = conditions.limits(cond.outputs[0])
@@ -88,14 +89,15 @@ def examine(cond: Any, body: Any, used: Sequence[int], known: Mapping[int, np.nd
     return Facts(invariant, counters, frozenset(needed), None if limits is None else tuple(limits))
 
 
-def _counts(begin: Any, end: Any) -> bool:
+def _counts(begin: Any, end: Any, steps: Mapping[str, np.ndarray]) -> bool:
     if end.op.type not in ("AddV2", "Add") or not end.dtype.is_integer or end.shape.rank not in (0, None):
         return False
     operands = [plain(tensor) for tensor in end.op.inputs]
     names = [tensor.name for tensor in operands]
     if begin.name not in names:
         return False
-    step = tf.get_static_value(operands[1 - names.index(begin.name)])
+    added = operands[1 - names.index(begin.name)]
+    step = steps[added.name] if added.name in steps else tf.get_static_value(added)
     return step is not None and np.ndim(step) == 0 and int(step) == 1
 
 
