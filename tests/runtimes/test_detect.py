@@ -15,7 +15,7 @@ import trueport
 from tests.models import model_of, relu_chain
 from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import ARTIFACT_MAP
-from trueport.runtimes.detect import load_source
+from trueport.runtimes.detect import load_sources
 
 X = np.array([[1, -2, 3]], np.float32)
 
@@ -82,8 +82,8 @@ def test_a_map_of_another_version_is_refused(tmp_path: Path) -> None:
 def test_the_source_runs_in_the_reference_where_onnx_runtime_cannot() -> None:
     newest = relu_chain()
     newest.opset_import[0].version = 28
-    assert load_source(relu_chain()).runtime == "onnxruntime"
-    assert load_source(newest).runtime == "onnx reference"
+    assert load_sources(relu_chain())[0].runtime == "onnxruntime"
+    assert load_sources(newest)[0].runtime == "onnx reference"
 
 
 def test_a_source_that_nothing_runs_is_said_in_words() -> None:
@@ -93,6 +93,6 @@ def test_a_source_that_nothing_runs_is_said_in_words() -> None:
         [oh.make_tensor_value_info("y", TensorProto.FLOAT, [3])],
         opsets=[oh.make_opsetid("com.acme", 1)],
     )
-    said = load_source(custom)
+    said = load_sources(custom)
     assert isinstance(said, str)
     assert said.startswith("neither ONNX Runtime")

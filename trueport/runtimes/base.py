@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trueport.errors import InvalidInput
+from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port
 
 __all__ = ["Model"]
@@ -27,6 +28,17 @@ class Model(ABC):
         """Outputs by name; with ``fetch`` the named values instead, inner ones included."""
         self._check_feeds(feeds)
         return self._run(feeds, list(fetch) if fetch is not None else None)
+
+    def inner(self) -> Mapping[str, InnerValue]:
+        """Inner values that can be fetched and fed, under the source's names: the name here, and the order of axes."""
+        return {}
+
+    def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """Run only what lies between inner values that are given and others that are asked for.
+
+        ``feeds`` are the model's own inputs, for what does not pass through the given values.
+        """
+        raise InvalidInput(f"parts of a model can't be run in {self.runtime}")
 
     @abstractmethod
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,13 +36,32 @@ class FunctionModel(Model):
         parts: dict[str, np.ndarray] = {}
         for port in self.inputs:
             parts.update(pack(port, feeds[port.name]))
-        tensors = {
-            name: tf.constant(array, tf.string if array.dtype == object else None) for name, array in parts.items()
-        }
+        tensors = {name: _tensor(array) for name, array in parts.items()}
         if fetch is not None:
             return self._fetch(tensors, fetch)
         results = {name: value.numpy() for name, value in self._call(**tensors).items()}
         return {port.name: unpack(port, results) for port in self.outputs}
+
+    def inner(self) -> Mapping[str, InnerValue]:
+        if self._map.values:
+            return self._map.values
+        # Another tool's model: TensorFlow's own names are all there is.
+        names = [tensor.name for operation in self._traced.graph.get_operations() for tensor in operation.outputs]
+        return {name.removesuffix(":0"): InnerValue(name) for name in names}
+
+    def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
+        parts: dict[str, np.ndarray] = {}
+        for port in self.inputs:
+            parts.update(pack(port, feeds[port.name]))
+        given = [self._held(name) for name in fed]
+        arrays = [np.transpose(a, v.perm) if v.perm else a for v, a in zip(given, fed.values(), strict=True)]
+        held = [self._held(name) for name in fetch]
+        run = self._prune([value.tensor for value in held], [value.tensor for value in given])
+        values = run(*(_tensor(array) for array in (*parts.values(), *arrays)))
+        return {
+            name: value.numpy().transpose(np.argsort(h.perm)) if h.perm else value.numpy()
+            for name, h, value in zip(fetch, held, values, strict=True)
+        }
 
     def _fetch(self, tensors: Mapping[str, Any], fetch: list[str]) -> dict[str, Any]:
         held = [self._held(name) for name in fetch]
@@ -56,16 +75,17 @@ class FunctionModel(Model):
         }
 
     def _held(self, name: str) -> InnerValue:
-        if name not in self._map.values:
+        inner = self.inner()
+        if name not in inner:
             raise InvalidInput(
                 f"no tensor is known for the value {name!r}",
                 remedy="only values of the main graph that were not folded away can be fetched, "
                 "and only from a model made by Trueport",
             )
-        return self._map.values[name]
+        return inner[name]
 
-    def _prune(self, names: list[str]) -> Any:
-        """A function from the inputs to inner tensors: the traced graph once more, with other outputs."""
+    def _prune(self, names: list[str], given: Sequence[str] = ()) -> Any:
+        """A function from the inputs, and inner tensors that are given, to others: the traced graph once more."""
         graph = self._traced.graph
         graph_def = graph.as_graph_def()
         captured = self._traced.captured_inputs
@@ -75,11 +95,16 @@ class FunctionModel(Model):
         def inner(*inputs: Any) -> list[Any]:
             # Weights live outside of this function: it captures them as the traced one did.
             weights = [tf.compat.v1.get_default_graph().capture(tensor) for tensor in captured]
-            fed = dict(zip(placeholders, [*inputs, *weights], strict=True))
+            own = inputs[: len(inputs) - len(given)]
+            fed = dict(zip([*placeholders, *given], [*own, *weights, *inputs[len(own) :]], strict=True))
             found: list[Any] = tf.graph_util.import_graph_def(graph_def, input_map=fed, return_elements=names, name="")
             return found
 
         return inner
+
+
+def _tensor(array: np.ndarray) -> Any:
+    return tf.constant(array, tf.string if array.dtype == object else None)
 
 
 class SavedModel(FunctionModel):

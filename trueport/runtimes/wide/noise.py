@@ -14,6 +14,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
+from trueport.mapping.bind import input_name
+from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
 from trueport.runtimes.wide.evaluate import Noise, Run
 from trueport.runtimes.wide.kernels import SUMS
@@ -34,7 +36,8 @@ def rounding_noise(registry: Registry, seed: int) -> Noise:
         mapping = registry.find(node.op_type, node.domain)
         if unit is None or (mapping is not None and mapping.fidelity == BITWISE):
             return run(inputs)
-        results = run([_off(array, unit, generator) for array in inputs])
+        computed = [_is_computed(node, mapping, index) for index in range(len(inputs))]
+        results = run([_off(a, unit, generator) if c else a for a, c in zip(inputs, computed, strict=True)])
         bound = mapping.error.ulps if mapping is not None and mapping.error else _PLAIN_ULPS
         magnitudes = run([_magnitude(array) for array in inputs]) if node.op_type in SUMS else results
         return [
@@ -43,6 +46,14 @@ def rounding_noise(registry: Registry, seed: int) -> Noise:
         ]
 
     return err
+
+
+def _is_computed(node: ir.Node, mapping: OpMapping | None, index: int) -> bool:
+    """Weights are the same in every run, and parameters (scales, bounds) are not data that rounding blurs."""
+    value = node.inputs[index] if index < len(node.inputs) else None
+    if value is None or value.const_value is not None:
+        return False
+    return mapping is None or input_name(mapping, index) not in mapping.static
 
 
 def _unit(node: ir.Node) -> float | None:
