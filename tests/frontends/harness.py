@@ -120,7 +120,7 @@ def _plain(array: Any) -> np.ndarray:
     found = np.asarray(array)
     if found.dtype.kind == "c":
         return np.stack([found.real, found.imag], axis=-1)
-    if found.dtype == object:
+    if found.dtype.kind in "OS":
         flat = np.empty(found.size, object)
         flat[:] = [item.decode() if isinstance(item, bytes) else item for item in found.ravel()]
         return flat.reshape(found.shape)
