@@ -141,7 +141,10 @@ class Builder:
     def _infer(self, node: ir.Node, schema: OpSchema | None) -> None:
         if schema is None or any(a.type == ir.AttributeType.GRAPH for a in node.attributes.values()):
             return  # who makes a node with graphs knows the types
-        known = [value for value in node.inputs if value is not None and value.type is not None]
+        given = [value for value in node.inputs if value is not None]
+        known = [value for value in given if value.type is not None]
+        if len(known) < len(given):
+            return
         try:
             found = infer_node_outputs(
                 schema,

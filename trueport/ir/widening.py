@@ -59,6 +59,7 @@ _WIDER: Mapping[ir.DataType, tuple[ir.DataType, ...]] = {
 """From each type the ones that hold all its numbers, nearest first (int64 holds those of uint64 by wrapping)."""
 _HALVES = frozenset({_D.FLOAT16, _D.BFLOAT16})
 _FLOATS = frozenset({_D.FLOAT, _D.DOUBLE})
+_NUMBERS = frozenset(_WIDER) | _FLOATS | {_D.INT64}
 
 _REASONS: Mapping[str, str] = {
     "moves elements, whatever they are": """
@@ -174,7 +175,7 @@ def _plan(node: ir.Node, slots: Sequence[_Slot], signature: Signature) -> _Plan 
 def _common(node: ir.Node, held: Sequence[_Slot], allowed: frozenset[str]) -> tuple[ir.DataType, ir.DataType] | None:
     """The type a variable has and the one it gets; some values may have that already, in versions that allow it."""
     types = {slot.value.dtype for slot in held if slot.value.dtype is not None}
-    if len(types) not in (1, 2) or any(not isinstance(slot.value.type, ir.TensorType) for slot in held):
+    if not types or types - _NUMBERS or any(not isinstance(slot.value.type, ir.TensorType) for slot in held):
         return None
     narrow = min(types, key=lambda dtype: dtype.bitwidth)
     for wider in _WIDER.get(narrow, ()):

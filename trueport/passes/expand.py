@@ -62,14 +62,26 @@ def _type_proto(value: ir.Value) -> onnx.TypeProto:
 
 def _call(model: ir.Model, node: ir.Node, body: onnx.FunctionProto, domain: str) -> None:
     body.domain = domain
+    _make_all_outputs(body)
     function = ir.serde.deserialize_function(body)
     came_from = "\n".join(origins(node))
     for inner in function.graph.all_nodes():
         inner.metadata_props[ORIGIN] = came_from
     _fill_in_defaults(node)
+    node.resize_outputs(len(function.outputs))
+    for index, value in enumerate(node.outputs):
+        value.name = value.name or f"{node.outputs[0].name}.{index}"
     node.domain = domain
     model.functions[function.identifier()] = function
     model.opset_imports[domain] = 1
+
+
+def _make_all_outputs(body: onnx.FunctionProto) -> None:
+    """A body may leave out an output that the node does not have."""
+    made = {name for inner in body.node for name in inner.output}
+    for name in body.output:
+        if name not in made:
+            body.node.add(op_type="Identity", input=[next(iter(made))], output=[name])
 
 
 def _fill_in_defaults(node: ir.Node) -> None:

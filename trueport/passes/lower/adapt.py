@@ -26,6 +26,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import onnx_ir as ir
+from onnx.checker import ValidationError
 from onnx.defs import OpSchema
 
 from trueport.errors import ConversionError
@@ -100,7 +101,14 @@ class Downgrade(Inserter):
 
     def _infer(self, node: ir.Node, schema: OpSchema | None) -> None:
         same = node.op_type == self.node.op_type and node.domain == self.node.domain and self._old != ABSENT
-        super()._infer(node, schema_at(node.op_type, node.domain, self._old) if same else schema)
+        try:
+            super()._infer(node, schema_at(node.op_type, node.domain, self._old) if same else schema)
+        except ValidationError:
+            # A type that the old version does not take, which is seen to when the node stands.
+            assert same
+        if same and any(value.type is None for value in node.outputs):
+            for value, before in zip(node.outputs, self.node.outputs, strict=False):
+                value.type, value.shape = before.type, before.shape
 
     def known(self, value: ir.Value | None) -> np.ndarray | None:
         """The array of a constant."""
@@ -228,7 +236,8 @@ def _uses_only(node: ir.Node, new: OpSchema, old: OpSchema) -> bool:
     extra_inputs = [] if variadic else [value for value in node.inputs[len(old.inputs) :] if value is not None]
     many = bool(old.outputs) and old.outputs[-1].option == OpSchema.FormalParameterOption.Variadic
     extra_outputs = [] if many else [value for value in node.outputs[len(old.outputs) :] if value.name]
-    defaults = attribute_defaults(new)
+    canonical = canonical_schema(node.op_type, node.domain)
+    defaults = (attribute_defaults(canonical) if canonical else {}) | attribute_defaults(new)
     strange = [
         name
         for name, attribute in node.attributes.items()
@@ -257,7 +266,9 @@ def _fit_types(node: ir.Node, wanted: int, lowering: _Lowering) -> None:
 
 
 def _signature(schema: OpSchema) -> Signature:
-    return {item.type_param_str: frozenset(item.allowed_type_strs) for item in schema.type_constraints}
+    variables = {item.type_param_str: frozenset(item.allowed_type_strs) for item in schema.type_constraints}
+    fixed = {parameter.type_str for parameter in (*schema.inputs, *schema.outputs)} - set(variables)
+    return variables | {name: frozenset({name}) for name in fixed}
 
 
 def _types(node: ir.Node) -> str:
@@ -282,8 +293,8 @@ def _replace(node: ir.Node, new: OpSchema, old: int, adapter: Adapter, shop: Wor
 
 def needs_body(node: ir.Node, wanted: Mapping[str, int]) -> bool:
     """Whether a node can't be taken back as it is, so that the function body of its operator is to be tried."""
-    schema, opset = canonical_schema(node.op_type, node.domain), wanted.get(node.domain)
-    if schema is None or opset is None:
+    opset = wanted.get(node.domain)
+    if opset is None or any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values()):
         return False
     for new, old in _steps(node, opset):
         if (node.domain, node.op_type, new.since_version) in adapters():

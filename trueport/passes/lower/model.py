@@ -22,6 +22,7 @@ __all__ = ["lower_model", "opsets_of_time"]
 
 _ML = "ai.onnx.ml"
 _MAX_NESTED_BODIES = 8
+_MAX_FOLDING_ROUNDS = 8
 
 
 def lower_model(model: ir.Model, opset: int) -> None:
@@ -35,7 +36,10 @@ def lower_model(model: ir.Model, opset: int) -> None:
         LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
         LiftSubgraphInitializersToMainGraphPass()(model)
         infer_shapes(model)
-        fold_constants(model)
+        for _ in range(_MAX_FOLDING_ROUNDS):
+            if not fold_constants(model):
+                break
+            infer_shapes(model)
     lower_nodes(model, wanted)
     RemoveUnusedNodesPass()(model)
     used = {node.domain for node in model.graph.all_nodes()} | {""}

@@ -9,7 +9,7 @@ import onnx_ir as ir
 from onnx_ir import Value
 
 from trueport.ir.build import Builder
-from trueport.passes.lower.adapt import Downgrade, downgrades
+from trueport.passes.lower.adapt import ABSENT, Downgrade, downgrades
 
 __all__: list[str] = []
 
@@ -98,3 +98,19 @@ def _joined(op: Downgrade, data: Value, indices: Value, updates: Value, join: st
 def _once(op: Builder, data: Value, indices: Value, updates: Value, join: str) -> Value:
     made: Value = op.ScatterND(data, indices, op.add(join, [op.GatherND(data, indices), updates], {}))
     return made
+
+
+@downgrades("TensorScatter", 24, ABSENT)
+def tensor_scatter_24_to_none(
+    op: Downgrade, past_cache: Value, update: Value, write_indices: Value | None, *, axis: int, mode: str
+) -> Any:
+    """The place of each element along the axis: its own, from where its sample starts."""
+    rank = op.rank(past_cache)
+    along = axis % rank
+    steps = op.Range(op.const(0), op.Gather(op.Shape(update), op.const(along)), op.const(1))
+    places = op.Unsqueeze(steps, [other for other in range(rank) if other != along])
+    if write_indices is not None:
+        places = op.Add(op.Unsqueeze(write_indices, list(range(1, rank))), places)
+    if mode == "circular":
+        places = op.Mod(places, op.Gather(op.Shape(past_cache), op.const(along)))
+    return op.ScatterElements(past_cache, op.Expand(places, op.Shape(update)), update, axis=along)
