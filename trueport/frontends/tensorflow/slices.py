@@ -11,7 +11,7 @@ import onnx_ir as ir
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.shapes import Element, Item, vector
 
-__all__ = ["FIRST", "LAST", "Masks", "Pick", "Span", "Spec", "resolved", "sliced"]
+__all__ = ["FIRST", "LAST", "Masks", "Pick", "Span", "Spec", "after", "resolved", "sliced"]
 
 LAST = int(np.iinfo(np.int64).max)
 """An end that is beyond all elements."""
@@ -112,7 +112,7 @@ def sliced(t: Translation, value: ir.Value, spans: Sequence[Span]) -> ir.Value:
     risky = [span for span in spans if _may_start_before(span, t.dims(value)[span.axis])]
     # TensorFlow takes nothing when it goes backwards from before the first element; ONNX starts at the first one then.
     # Taken forwards and turned afterwards, both mean the same.
-    forwards = [Span(s.axis, 0 if s.end == FIRST else _after(t, s.end), _after(t, s.begin)) for s in risky]
+    forwards = [Span(s.axis, 0 if s.end == FIRST else after(t, s.end), after(t, s.begin)) for s in risky]
     turned = [Span(span.axis, LAST, FIRST, span.step) for span in risky]
     return _slice(t, _slice(t, value, [*(span for span in spans if span not in risky), *forwards]), turned)
 
@@ -136,7 +136,7 @@ def _may_start_before(span: Span, dim: int | None) -> bool:
     return not isinstance(span.begin, int) or dim is None or span.begin + dim < 0
 
 
-def _after(t: Translation, index: Element) -> Element:
+def after(t: Translation, index: Element) -> Element:
     """The index behind another one; behind the last, counted from the end, is the end."""
     if isinstance(index, int):
         return LAST if index in (-1, LAST) else index + 1

@@ -21,7 +21,7 @@ from trueport.frontends.tensorflow.shapes import (
     reshaped,
     vector,
 )
-from trueport.frontends.tensorflow.slices import LAST, Masks, Pick, Span, Spec, resolved, sliced
+from trueport.frontends.tensorflow.slices import LAST, Masks, Pick, Span, Spec, after, resolved, sliced
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -138,16 +138,16 @@ def _entries(t: Translation, bounds: ir.Value) -> list[Element]:
 
 def _taken(t: Translation, value: ir.Value, spec: Spec) -> ir.Value:
     """Spans and picks, without the axes of the picks: known picks are spans of one element, others are gathered."""
-    if not spec.spans and len(spec.picks) == 1:
-        return _gathered(t, value, spec.picks[0])
-    known = [pick for pick in spec.picks if isinstance(pick.index, int)]
-    singles = [Span(p.axis, p.index, LAST if p.index == -1 else p.index + 1) for p in known if isinstance(p.index, int)]
+    # ONNX Runtime (1.31) gathers only the first of the strings that stand behind an index.
+    may_gather = t.dtype(value) != ir.DataType.STRING
+    alone = not spec.spans and len(spec.picks) == 1
+    gathered = [pick for pick in spec.picks if may_gather and (alone or not isinstance(pick.index, int))]
+    others = [pick for pick in spec.picks if pick not in gathered]
+    singles = [Span(pick.axis, pick.index, after(t, pick.index)) for pick in others]
     made = sliced(t, value, sorted([*spec.spans, *singles], key=lambda span: span.axis))
-    for pick in sorted(spec.picks, key=lambda pick: -pick.axis):
-        if pick not in known:
-            made = _gathered(t, made, pick)
-    gone = [pick.axis for pick in spec.picks if pick not in known]
-    axes = [pick.axis - sum(other < pick.axis for other in gone) for pick in known]
+    for pick in sorted(gathered, key=lambda pick: -pick.axis):
+        made = _gathered(t, made, pick)
+    axes = [pick.axis - sum(gone.axis < pick.axis for gone in gathered) for pick in others]
     return t.op.Squeeze(made, axes) if axes else made
 
 
