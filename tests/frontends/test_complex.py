@@ -10,6 +10,8 @@ import pytest
 import tensorflow as tf
 
 from tests.frontends.harness import agree
+from trueport.fidelity import Verdict
+from trueport.pipeline import convert_file
 
 _RNG = np.random.default_rng(0)
 _DTYPES = (np.complex64, np.complex128)
@@ -163,3 +165,12 @@ def test_a_complex_variable_and_a_captured_tensor() -> None:
     weight = tf.Variable(_z(3))
     fixed = tf.constant(_z(3))
     agree(lambda z: z * weight + fixed, [_z(2, 3)], [_z(4, 3)])
+
+
+@pytest.mark.parametrize("dtype", _DTYPES)
+def test_complex_inputs_and_outputs_are_compared_after_the_conversion(dtype: Any, tmp_path: Any) -> None:
+    function = tf.function(
+        lambda z: {"w": z * (1 - 2j), "size": tf.abs(z)}, input_signature=[tf.TensorSpec([None, 3], dtype, name="z")]
+    )
+    report = convert_file(function, tmp_path / "model.onnx")
+    assert report.comparison is not None and report.comparison.verdict == Verdict.FAITHFUL

@@ -65,7 +65,7 @@ def test_no_strings_at_all() -> None:
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "int64", "uint32", "uint64", "bool"])
 def test_numbers_as_strings(dtype: str) -> None:
     top = 1 if dtype == "bool" else np.iinfo(dtype).max
-    agree(tf.strings.as_string, [np.array([0, 1, top]).astype(dtype)], [np.array([1]).astype(dtype)])
+    agree(tf.strings.as_string, [np.array([0, 1, top], dtype)], [np.array([1]).astype(dtype)])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "uint32", "uint64"])

@@ -3,6 +3,7 @@
 A target signature holds plain tensors with plain names. A port says how an ONNX value stands in it:
 
     tensor              x                                  the tensor itself
+    pair                x                                  a complex tensor; ONNX's has a last axis of two real numbers
     sequence            x__values x__shapes x__ranks       elements raveled and joined, their dims joined, their ranks
     optional            like a sequence of none or one
     optional_sequence   x__present + the three of a sequence
@@ -31,7 +32,7 @@ from trueport.ir.maps import map_type
 
 __all__ = ["CONTAINERS", "Kind", "Port", "identifier", "make_ports", "pack", "unpack"]
 
-Kind = Literal["tensor", "sequence", "optional", "optional_sequence", "map", "sequence_map"]
+Kind = Literal["tensor", "pair", "sequence", "optional", "optional_sequence", "map", "sequence_map"]
 
 CONTAINERS: Mapping[ir.DataType, ir.DataType] = {
     ir.DataType.FLOAT8E8M0: ir.DataType.UINT8,
@@ -48,6 +49,7 @@ Transpose: nothing could be done with a tensor of it), and the integers that car
 
 _SUFFIXES: dict[Kind, tuple[str, ...]] = {
     "tensor": ("",),
+    "pair": ("",),
     "sequence": ("__values", "__shapes", "__ranks"),
     "optional": ("__values", "__shapes", "__ranks"),
     "optional_sequence": ("__present", "__values", "__shapes", "__ranks"),
@@ -144,6 +146,9 @@ def pack(port: Port, value: Any) -> dict[str, np.ndarray]:
     """A value as ONNX's Python users pass it (array, list, dict, None) as the target's plain tensors."""
     if port.kind == "tensor":
         return {port.parts[0]: _bits(port, value)}
+    if port.kind == "pair":
+        parts = np.ascontiguousarray(_bits(port, value))
+        return {port.parts[0]: parts.view(np.result_type(parts.dtype, np.complex64))[..., 0]}
     if port.kind in ("map", "sequence_map"):
         return _pack_map(port, value)
     if port.kind == "optional":
@@ -162,6 +167,8 @@ def unpack(port: Port, parts: Mapping[str, np.ndarray]) -> Any:
     match port.kind:
         case "tensor":
             return _from_bits(port, arrays[0])
+        case "pair":
+            return np.stack([arrays[0].real, arrays[0].imag], axis=-1)
         case "map" | "sequence_map":
             return _unpack_map(port, *arrays)
         case "optional_sequence":

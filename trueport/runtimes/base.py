@@ -58,7 +58,7 @@ class Model(ABC):
 
 def _check_rank(port: Port, value: Any) -> None:
     shape = getattr(value, "shape", None)
-    if port.kind != "tensor" or port.shape is None or shape is None:
+    if port.kind not in ("tensor", "pair") or port.shape is None or shape is None:
         return
     fits = len(shape) == len(port.shape) and all(
         want == have for want, have in zip(port.shape, shape, strict=True) if isinstance(want, int)

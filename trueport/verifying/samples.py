@@ -39,7 +39,7 @@ def _value(port: Port, generator: np.random.Generator, size: int, dims: Mapping[
         return row if port.kind == "map" else [row]
     shape = [dim if isinstance(dim, int) else dims.get(str(dim), size) for dim in port.shape or ()]
     array = _array(port.element, generator, shape)
-    return array if port.kind in ("tensor", "optional") else [array]
+    return array if port.kind in ("tensor", "pair", "optional") else [array]
 
 
 def _array(dtype: ir.DataType, generator: np.random.Generator, shape: list[int]) -> np.ndarray:

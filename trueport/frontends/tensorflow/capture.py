@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import onnx_ir as ir
-
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.dtypes import onnx_type
+from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, onnx_type
 from trueport.ir.ports import Port, identifier
 
 __all__ = ["Captured", "Spec", "capture", "named_leaves", "named_specs"]
@@ -152,11 +150,10 @@ def _join(path: str, key: str) -> str:
 
 def _port(name: str, spec: Any, part: str) -> Port:
     dims: tuple[int | str | None, ...] | None = None if spec.shape.rank is None else tuple(spec.shape.as_list())
-    return Port(name, "tensor", _border_type(spec).name, dims, (part,))
-
-
-def _border_type(spec: Any) -> ir.DataType:
-    return onnx_type(spec.dtype)
+    dtype = onnx_type(spec.dtype)
+    if dtype in COMPLEX_PARTS:
+        return Port(name, "pair", COMPLEX_PARTS[dtype].name, None if dims is None else (*dims, 2), (part,))
+    return Port(name, "tensor", dtype.name, dims, (part,))
 
 
 def named_specs(positional: Sequence[Spec], named: Mapping[str, Any], names: Sequence[str] = ()) -> list[Spec]:

@@ -11,7 +11,7 @@ import onnx_ir as ir
 from trueport.errors import ConversionError
 from trueport.fidelity import Loss
 from trueport.frontends.tensorflow.capture import Captured
-from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, numpy_of
+from trueport.frontends.tensorflow.dtypes import is_tensor_type, numpy_of
 from trueport.frontends.tensorflow.translate import Translator
 from trueport.frontends.tensorflow.values import Opaque, Pair, Resource, Translated, Unknown
 from trueport.ir.build import Builder
@@ -80,14 +80,13 @@ def _input(port: Port, names: Sequence[str | None]) -> ir.Value:
     shape = None
     if port.shape is not None:
         dims = [dim if isinstance(dim, int) else name for dim, name in zip(port.shape, names, strict=True)]
-        shape = ir.Shape([*dims, 2] if port.element in COMPLEX_PARTS else dims)
-    dtype = COMPLEX_PARTS.get(port.element, port.element)
-    return ir.Value(name=port.name, type=ir.TensorType(dtype), shape=shape)
+        shape = ir.Shape(dims)
+    return ir.Value(name=port.name, type=ir.TensorType(port.element), shape=shape)
 
 
 def _entered(port: Port, value: ir.Value, op: Builder) -> Translated:
     """A complex input arrives as real numbers with a last axis of two."""
-    if port.element not in COMPLEX_PARTS:
+    if port.kind != "pair":
         return value
     return Pair(op.Gather(value, 0, axis=-1), op.Gather(value, 1, axis=-1))
 
