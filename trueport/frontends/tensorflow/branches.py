@@ -8,8 +8,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.loops import conformed, parts, rebuilt
-from trueport.frontends.tensorflow.values import Listing, Translated, Unknown
+from trueport.frontends.tensorflow.forms import conformed, parts, rebuilt
+from trueport.frontends.tensorflow.values import Listing, Resource, Translated, Unknown
+from trueport.frontends.tensorflow.variables import inner_variable, read_variable, variable_type, write_variable
 
 __all__ = ["choose", "truth"]
 
@@ -33,12 +34,27 @@ def choose(
         return t.inline(branches[0], inputs)
     if known is not None:
         return choose(t, tests[1:], branches[1:], inputs)
-    first, other = t.inside(), t.inside()
-    sides = [
-        (first, first.inline(branches[0], inputs)),
-        (other, choose(other, tests[1:], branches[1:], inputs)),
-    ]
-    return _joined(t, tests[0], sides)
+    resources = _written(t, branches, inputs)
+    sides = []
+    for rest, names in (((), branches[:1]), (tests[1:], branches[1:])):
+        side = t.inside()
+        own = {index: inner_variable(resource, side) for index, resource in resources.items()}
+        given = [own.get(index, value) for index, value in enumerate(inputs)]
+        results = choose(side, rest, names, given)
+        results += [read_variable(side, own[i], variable_type(t, resources[i])) for i in resources]
+        sides.append((side, results))
+    joined = _joined(t, tests[0], sides)
+    count = len(joined) - len(resources)
+    for resource, value in zip(resources.values(), joined[count:], strict=True):
+        if isinstance(value, ir.Value):
+            write_variable(t, resource, value)
+    return joined[:count]
+
+
+def _written(t: Translation, branches: Sequence[str], inputs: Sequence[Translated]) -> dict[int, Resource]:
+    """Variables that one of the branches sets."""
+    places = {place for name in branches for place in t.written(t.body(name))}
+    return {place: value for place in sorted(places) if isinstance(value := inputs[place], Resource)}
 
 
 def _joined(
@@ -50,8 +66,7 @@ def _joined(
     forms = [_form(pair) for pair in pairs]
     graphs = []
     for side, results in sides:
-        joined = [form is not None for form in forms]
-        made = [conformed(side, f, r) for f, r, j in zip(forms, results, joined, strict=True) if j and f is not None]
+        made = [conformed(side, form, r) for form, r in zip(forms, results, strict=True) if form is not None]
         graphs.append(side.close([part for group in made for part in group]))
     count = len(graphs[0].outputs)
     outputs = t.op.If(test, then_branch=graphs[0], else_branch=graphs[1], outputs=count) if count else ()

@@ -87,9 +87,13 @@ class Translation:
         """The outputs of a function of the source's library, translated here."""
         return self._translator.call(self, function, inputs)
 
-    def body(self, function: str, shapes: Sequence[Any]) -> Any:
+    def body(self, function: str, shapes: Sequence[Any] | None = None) -> Any:
         """The graph of a function of the source's library; ``shapes`` are what is known of its inputs."""
         return self._translator.body(self, function, shapes)
+
+    def written(self, body: Any) -> frozenset[int]:
+        """Inputs of a function's graph that are handles of variables which it sets."""
+        return self._translator.written(body)
 
     def enter(self, body: Any, inputs: Sequence[Translated], outputs: Sequence[Any]) -> list[Translated]:
         """Some outputs of a function's graph, translated here."""

@@ -23,6 +23,7 @@ __all__ = [
     "get_item",
     "known_dims",
     "length",
+    "lengthened",
     "merged_shape",
     "need_list",
     "reserve",
@@ -94,6 +95,12 @@ def zeros(t: Translation, dtype: ir.DataType, dims: Dims, *before: ir.Value, lik
     if dtype == ir.DataType.STRING:
         return t.op.Expand(t.op.const(np.array("", object)), shape)
     return t.op.ConstantOfShape(shape, value=ir.tensor(np.zeros(1, numpy_dtype(dtype)), dtype=dtype))
+
+
+def lengthened(t: Translation, rows: ir.Value, by: ir.Value) -> ir.Value:
+    """Rows with as many rows of zeros behind them."""
+    zero = zeros(t, t.dtype(rows), ())
+    return t.op.Concat(rows, t.op.Expand(zero, t.op.Concat(by, t.op.Shape(rows, start=1), axis=0)), axis=0)
 
 
 def as_rows(t: Translation, listing: Listing, shape: Dims = None) -> ir.Value:

@@ -1,4 +1,4 @@
-"""While loops as ONNX Loops, branches as ONNX Ifs.
+"""While loops as ONNX Loops.
 
 What never changes stays outside the loop; counters follow from the number of the iteration; a list that gets one
 element in each iteration is a scan output. All else is carried from iteration to iteration.
@@ -16,49 +16,23 @@ import onnx_ir as ir
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.counting import Facts, Limit, examine, plain, users
 from trueport.frontends.tensorflow.dtypes import is_tensor_type, onnx_type
-from trueport.frontends.tensorflow.lists import as_rows, as_sequence, length, merged_shape, zeros
-from trueport.frontends.tensorflow.values import Listing, Pair, Translated, Unknown
+from trueport.frontends.tensorflow.forms import conformed, parts, rebuilt
+from trueport.frontends.tensorflow.lists import as_rows, as_sequence, length, lengthened, merged_shape, zeros
+from trueport.frontends.tensorflow.values import Listing, Resource, Translated, Unknown
+from trueport.frontends.tensorflow.variables import inner_variable, read_variable, variable_type, write_variable
 
-__all__ = ["conformed", "parts", "rebuilt", "translate_while"]
+__all__ = ["translate_while"]
 
 _WRITES = ("TensorListSetItem", "TensorListPushBack")
 
 
-def parts(value: Translated) -> tuple[ir.Value, ...]:
-    """The ONNX values that something is made of; handles have none."""
-    if isinstance(value, ir.Value):
-        return (value,)
-    if isinstance(value, Pair):
-        return tuple(value)
-    if isinstance(value, Listing):
-        held = value.stacked if value.stacked is not None else value.sequence
-        return () if held is None else (held,)
-    return ()
+@dataclass
+class _Written:
+    """A variable of the model that the loop sets."""
 
-
-def rebuilt(like: Translated, made: Sequence[ir.Value]) -> Translated:
-    """The same kind of thing from other ONNX values."""
-    if isinstance(like, ir.Value):
-        return made[0]
-    if isinstance(like, Pair):
-        return Pair(*made)
-    if isinstance(like, Listing):
-        stacked = like.stacked is not None
-        return Listing(
-            like.dtype, like.shape, stacked=made[0] if stacked else None, sequence=None if stacked else made[0]
-        )
-    return like
-
-
-def conformed(t: Translation, like: Translated, value: Translated) -> tuple[ir.Value, ...]:
-    """The ONNX values of one thing in the form of another."""
-    if isinstance(like, Listing) and isinstance(value, Listing):
-        rows = like.stacked is not None
-        return (as_rows(t, value, like.shape) if rows else as_sequence(t, value, like.shape),)
-    found = parts(value)
-    if len(found) != len(parts(like)) or type(value) is not type(like):
-        raise t.fail("hands on a handle that is another one in each iteration", "use one variable or table throughout")
-    return found
+    index: int
+    resource: Translated
+    inside: Resource | None = None
 
 
 @dataclass
@@ -88,8 +62,12 @@ class _Loop:
         self.cond = t.body(cond, shapes)
         self.body = t.body(body, shapes)
         known = {i: found for i, v in enumerate(variables) if (found := t.static(v)) is not None and found.ndim == 0}
-        used = [i for i, tensor in enumerate(t.node.operation.outputs) if _is_used(tensor)]
+        written = t.written(self.body)
+        outputs = t.node.operation.outputs
+        # What is written to a variable may hang on all others.
+        used = [i for i, tensor in enumerate(outputs) if written or _is_used(tensor)]
         self.facts: Facts = examine(self.cond, self.body, used, known)
+        self.written = [_Written(i, value) for i, value in enumerate(variables) if i in written]
         self.variables = [
             _Variable(i, begin, end, value)
             for i, (begin, end, value) in enumerate(zip(self.body.inputs, self.body.outputs, variables, strict=True))
@@ -239,14 +217,20 @@ class _Loop:
         t = self.t
         iteration = ir.Value(name="iteration", type=ir.TensorType(ir.DataType.INT64), shape=ir.Shape([]))
         going = ir.Value(name="going", type=ir.TensorType(ir.DataType.BOOL), shape=ir.Shape([]))
-        inner = t.inside([iteration, going, *(part for v in self.carried for part in v.params)])
+        states, stored = self._states()
+        inner = t.inside([iteration, going, *(part for v in self.carried for part in v.params), *states])
         values = self._values(inner, iteration)
+        for written, state in zip(self.written, states, strict=True):
+            assert isinstance(written.resource, Resource)
+            values[written.index] = written.inside = inner_variable(written.resource, inner, state)
         wanted = [self._made(v) for v in (*self.carried, *self.grown)]
         results = inner.enter(self.body, values, wanted)
         begins = None
         if self.facts.limits is None:
             (begins,) = t.enter(self.cond, [v.before for v in self.variables], self.cond.outputs)
             following = [v.before if v.index in self.facts.invariant else Unknown() for v in self.variables]
+            for written in self.written:
+                following[written.index] = written.inside or Unknown()
             for variable, result in zip((*self.carried, *self.grown), results, strict=True):
                 following[variable.index] = result
             (going_on,) = inner.enter(self.cond, following, self.cond.outputs)
@@ -259,9 +243,10 @@ class _Loop:
             for v, result in zip(self.carried, results, strict=False)
             for part in conformed(inner, v.before, result)
         ]
+        carried += [w.inside.value for w in self.written if w.inside is not None and w.inside.value is not None]
         scanned = [self._tensor(result) for result in results[len(self.carried) :]]
         graph = inner.close([self._truth(inner, going_on), *carried, *scanned])
-        initial = [part for v in self.carried for part in parts(v.before)]
+        initial = [*(part for v in self.carried for part in parts(v.before)), *stored]
         count = len(carried) + len(scanned)
         first = None if begins is None else self._truth(t, begins)
         if first is None and not initial:
@@ -270,6 +255,15 @@ class _Loop:
         outputs = t.op.Loop(self.trip, first, *initial, body=graph, outputs=count) if count else ()
         self._finish(outputs, graph)
         return outputs
+
+    def _states(self) -> tuple[list[ir.Value], list[ir.Value]]:
+        """Inputs of the body for variables of the model that it sets, and the values that they have before."""
+        stored = []
+        for written in self.written:
+            if not isinstance(written.resource, Resource):
+                raise self.t.fail("writes a variable that is not known here", "save the model with its variables")
+            stored.append(read_variable(self.t, written.resource, variable_type(self.t, written.resource)))
+        return [ir.Value(name=v.name, type=v.type, shape=v.shape) for v in stored], stored
 
     def _values(self, inner: Translation, iteration: ir.Value) -> list[Translated]:
         """The body's inputs."""
@@ -315,6 +309,11 @@ class _Loop:
                 variable.after = Listing(self.t.dtype(finals[0]), elements=tuple(finals))
             else:
                 variable.after = rebuilt(variable.before, finals)
+        for written in self.written:
+            final, inside = next(remaining), written.inside
+            assert inside is not None and inside.value is not None
+            final.type, final.shape = inside.value.type, inside.value.shape
+            write_variable(self.t, written.resource, final)
         for variable in self.grown:
             rows = next(remaining)
             element = graph.outputs[len(outputs) + 1 - len(self.grown) + self.grown.index(variable)]
@@ -336,15 +335,11 @@ class _Loop:
             written = tuple(value for value in listing.elements or () if value is not None)
             there = Listing(listing.dtype, listing.shape, listing.stacked, listing.sequence, written or None)
             made.insert(0, as_rows(t, there))
+        joined = t.op.Concat(*made, axis=0) if len(made) > 1 else rows
         if not self._fills(variable, listing):
-            joined = t.op.Concat(*made, axis=0) if len(made) > 1 else rows
-            have = t.op.Squeeze(t.op.Shape(joined, start=0, end=1), [0])
-            spare = t.op.Max(t.op.Sub(length(t, listing), have), 0)
-            dims = self._element(variable)
-            like = None if dims is not None and None not in dims else _row_shape(t, rows)
-            made.append(_spare_rows(t, listing.dtype, dims, spare, like))
-        stacked = t.op.Concat(*made, axis=0) if len(made) > 1 else rows
-        return Listing(listing.dtype, listing.shape, stacked=stacked)
+            have = t.op.Shape(joined, start=0, end=1)
+            joined = lengthened(t, joined, t.op.Max(t.op.Sub(length(t, listing), have), [0]))
+        return Listing(listing.dtype, listing.shape, stacked=joined)
 
     def _fills(self, variable: _Variable, listing: Listing) -> bool:
         """Whether the loop is known to write every element that the list has."""
@@ -364,20 +359,6 @@ class _Loop:
         place = next((v.index for v in self.variables if self.cond.inputs[v.index].name == limit.bound.name), None)
         same = place is not None and listing.count is not None and self.variables[place].before is listing.count
         return same and limit.number == 0
-
-
-def _row_shape(t: Translation, rows: ir.Value) -> ir.Value:
-    return t.op.Shape(rows, start=1)
-
-
-def _spare_rows(
-    t: Translation, dtype: ir.DataType, dims: tuple[int | None, ...] | None, count: ir.Value, shape: ir.Value | None
-) -> ir.Value:
-    if shape is None:
-        return zeros(t, dtype, dims, count)
-    whole = t.op.Concat(t.op.Reshape(count, [1]), shape, axis=0)
-    zero = zeros(t, dtype, ())
-    return t.op.Expand(zero, whole)
 
 
 def _is_tensor(tensor: Any) -> bool:

@@ -44,7 +44,7 @@ class Translator:
     ) -> list[Translated]:
         """The outputs of a FuncGraph whose inputs are given, made by nodes that ``op`` adds."""
         values = {tensor.name: value for tensor, value in zip(graph.inputs, inputs, strict=True)}
-        for operation in _needed(graph, outputs, values):
+        for operation in _needed(graph, outputs, values, self._library):
             node = SourceNode(
                 operation,
                 prefix + operation.name,
@@ -61,9 +61,13 @@ class Translator:
         body = self.body(t, function, [_tf_shape(value) for value in inputs])
         return self.enter(t, body, inputs, body.outputs)
 
-    def body(self, t: Translation, function: str, shapes: Sequence[Any]) -> Any:
+    def body(self, t: Translation, function: str, shapes: Sequence[Any] | None) -> Any:
         """The graph of a function of the source's library; ``shapes`` are what is known of its inputs."""
         return self._library.body(t.node.operation.graph, function, shapes)
+
+    def written(self, body: Any) -> frozenset[int]:
+        """Inputs of a function's graph that are handles of variables which it sets."""
+        return self._library.written(body)
 
     def enter(
         self, t: Translation, body: Any, inputs: Sequence[Translated], outputs: Sequence[Any]
@@ -146,12 +150,10 @@ def _domain(operation: Any) -> str:
     return COMPLEX if any(tensor.dtype.is_complex for tensor in tensors) else TF
 
 
-def _needed(graph: Any, outputs: Sequence[Any], given: Mapping[str, Any]) -> list[Any]:
+def _needed(graph: Any, outputs: Sequence[Any], given: Mapping[str, Any], library: FunctionLibrary) -> list[Any]:
     """Operations that the outputs depend on, and those with an effect, in an order in which they can run."""
     wanted = {tensor.op for tensor in outputs if tensor.name not in given}
-    effects = [
-        operation for operation in graph.get_operations() if operation.op_def.is_stateful and not operation.outputs
-    ]
+    effects = [operation for operation in graph.get_operations() if library.acts(graph, operation)]
     waiting = [*wanted, *effects]
     found = set(waiting)
     while waiting:

@@ -36,6 +36,10 @@ class Resource:
     value: ir.Value | None = None
     """a variable's value at this point of the program, once it was read or written"""
     written: bool = False
+    outer: Resource | None = None
+    """the same variable in the graph around the branch or the loop that this one is in"""
+    graph: Any = None
+    """the graph of that branch or loop, the only one that may set it; None in the main graph"""
     table: tuple[np.ndarray, np.ndarray] | None = None
     """a table's keys and values, once they were read"""
 

@@ -10,10 +10,10 @@ import onnx_ir as ir
 
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.dtypes import numpy_of, tf_type
+from trueport.frontends.tensorflow.dtypes import numpy_of, onnx_type, tf_type
 from trueport.frontends.tensorflow.values import Resource, Translated
 
-__all__ = ["read_table", "read_variable", "write_variable"]
+__all__ = ["inner_variable", "read_table", "read_variable", "variable_type", "write_variable"]
 
 _IN_MEMORY = 1 << 12
 """Bytes up to which a variable is read at once; larger ones are read when the model is written."""
@@ -23,6 +23,8 @@ def read_variable(t: Translation, resource: Translated, dtype: ir.DataType) -> i
     """The variable's value at this point of the program."""
     if not isinstance(resource, Resource):
         raise t.fail("reads a variable that is not known here", "save the model with its variables")
+    if resource.value is None and resource.outer is not None:
+        resource.value = read_variable(t, resource.outer, dtype)
     if resource.value is None:
         if resource.handle is None:
             raise t.fail(
@@ -32,11 +34,28 @@ def read_variable(t: Translation, resource: Translated, dtype: ir.DataType) -> i
     return resource.value
 
 
+def variable_type(t: Translation, resource: Resource) -> ir.DataType:
+    """A variable's element type."""
+    if resource.value is not None and resource.value.dtype is not None:
+        return resource.value.dtype
+    data = getattr(resource.handle, "_handle_data", None)
+    if resource.outer is not None:
+        return variable_type(t, resource.outer)
+    if data is None or not data.shape_and_type:
+        raise t.fail("sets a variable whose type is not known", "save the model with its variables")
+    return onnx_type(tf.as_dtype(data.shape_and_type[0].dtype))
+
+
+def inner_variable(resource: Resource, t: Translation, value: ir.Value | None = None) -> Resource:
+    """The variable inside a branch or a loop, which ``t`` builds: what is set there is not yet seen outside."""
+    return Resource(resource.name, resource.handle, value, outer=resource, graph=t.op.graph)
+
+
 def write_variable(t: Translation, resource: Translated, value: ir.Value) -> None:
     """From here on the variable holds this value."""
     if not isinstance(resource, Resource):
         raise t.fail("writes a variable that is not known here", "save the model with its variables")
-    if not t.op.is_root:
+    if resource.graph is not (None if t.op.is_root else t.op.graph):
         raise t.fail("writes a variable inside control flow", "return the value from the branch or the loop instead")
     resource.value, resource.written = value, True
 

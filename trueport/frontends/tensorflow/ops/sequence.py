@@ -14,6 +14,7 @@ from trueport.frontends.tensorflow.lists import (
     get_item,
     known_dims,
     length,
+    lengthened,
     merged_shape,
     need_list,
     reserve,
@@ -132,3 +133,110 @@ def tensor_list_concat_lists(t: Translation, input_a: Translated, input_b: Trans
         return Listing(lists[0].dtype, shape, elements=(*(lists[0].elements or ()), *(lists[1].elements or ())))
     rows = t.op.Concat(*(as_rows(t, one, shape) for one in lists), axis=0)
     return Listing(lists[0].dtype, shape, stacked=rows)
+
+
+def _joined(t: Translation, listing: Listing, dims: tuple[int | None, ...] | None) -> tuple[ir.Value, ir.Value]:
+    """All elements one after the other along their first axis, and how long each is."""
+    if listing.sequence is not None:
+        return t.op.ConcatFromSequence(listing.sequence, axis=0), _lengths(t, listing.sequence)
+    if listing.elements and listing.count is None and None not in listing.elements:
+        parts = [value for value in listing.elements if value is not None]
+        lengths = [t.op.Shape(value, start=0, end=1) for value in parts]
+        return t.op.Concat(*parts, axis=0), t.op.Concat(*lengths, axis=0)
+    rows = as_rows(t, listing, dims)
+    flat = t.op.Concat([-1], t.op.Shape(rows, start=2), axis=0)
+    return t.op.Reshape(rows, flat), t.op.Expand(t.op.Shape(rows, start=1, end=2), t.op.Shape(rows, start=0, end=1))
+
+
+def _lengths(t: Translation, sequence: ir.Value) -> ir.Value:
+    place = ir.Value(name="place", type=ir.TensorType(ir.DataType.INT64), shape=ir.Shape([]))
+    going = ir.Value(name="going", type=ir.TensorType(ir.DataType.BOOL), shape=ir.Shape([]))
+    inner = t.inside([place, going])
+    size = inner.op.Shape(inner.op.SequenceAt(sequence, place), start=0, end=1)
+    body = inner.close([going, inner.op.Reshape(size, np.array([], np.int64))])
+    made: ir.Value = t.op.Loop(t.op.SequenceLength(sequence), np.array(True), body=body)
+    made.type, made.shape = ir.TensorType(ir.DataType.INT64), ir.Shape([None])
+    return made
+
+
+@maps("TensorListConcatV2", domain=TF, fidelity=BITWISE)
+def tensor_list_concat_v2(
+    t: Translation, input_handle: Translated, element_shape: ir.Value, leading_dims: ir.Value
+) -> tuple[ir.Value, ir.Value]:
+    return _joined(t, need_list(t, input_handle), declared_shape(t, element_shape))
+
+
+@maps("TensorListConcat", domain=TF, fidelity=BITWISE)
+def tensor_list_concat(
+    t: Translation, input_handle: Translated, *, element_shape: tuple[int | None, ...] | None
+) -> tuple[ir.Value, ir.Value]:
+    return _joined(t, need_list(t, input_handle), element_shape)
+
+
+@maps("TensorListSplit", domain=TF, fidelity=BITWISE)
+def tensor_list_split(t: Translation, tensor: ir.Value, element_shape: ir.Value, lengths: ir.Value) -> Listing:
+    sequence = t.op.SplitToSequence(tensor, t.int64(lengths), axis=0)
+    return Listing(t.dtype(tensor), declared_shape(t, element_shape), sequence=sequence)
+
+
+@maps("TensorListResize", domain=TF, fidelity=BITWISE)
+def tensor_list_resize(t: Translation, input_handle: Translated, size: ir.Value) -> Listing:
+    listing, known = need_list(t, input_handle), t.static(size)
+    if listing.elements is not None and listing.count is None and known is not None:
+        spare = max(0, int(known) - len(listing.elements))
+        elements = (*listing.elements[: int(known)], *(None,) * spare)
+        return Listing(listing.dtype, listing.shape, elements=elements)
+    rows = as_rows(t, listing)
+    wanted = t.op.Reshape(t.int64(size), [1])
+    kept = t.op.Slice(rows, [0], wanted, [0])
+    spare_rows = t.op.Max(t.op.Sub(wanted, t.op.Shape(rows, start=0, end=1)), [0])
+    return Listing(listing.dtype, listing.shape, stacked=lengthened(t, kept, spare_rows))
+
+
+def _scattered(t: Translation, rows: ir.Value, indices: ir.Value, tensor: ir.Value) -> ir.Value:
+    return t.op.ScatterND(rows, t.op.Unsqueeze(t.int64(indices), [-1]), tensor)
+
+
+def _blank(t: Translation, count: ir.Value, tensor: ir.Value) -> ir.Value:
+    shape = t.op.Concat(count, t.op.Shape(tensor, start=1), axis=0)
+    return t.op.Expand(zeros(t, t.dtype(tensor), ()), shape)
+
+
+def _highest(t: Translation, indices: ir.Value) -> ir.Value:
+    """One more than the highest index, as a vector; 0 where there is none."""
+    bounded = t.op.Concat(t.int64(indices), [-1], axis=0)
+    return t.op.Add(t.op.ReduceMax(bounded, [0], keepdims=1), [1])
+
+
+@maps("TensorListScatter", domain=TF, fidelity=BITWISE)
+def tensor_list_scatter(t: Translation, tensor: ir.Value, indices: ir.Value, element_shape: ir.Value) -> Listing:
+    rows = _scattered(t, _blank(t, _highest(t, indices), tensor), indices, tensor)
+    return Listing(t.dtype(tensor), declared_shape(t, element_shape), stacked=rows)
+
+
+@maps("TensorListScatterV2", domain=TF, fidelity=BITWISE)
+def tensor_list_scatter_v2(
+    t: Translation, tensor: ir.Value, indices: ir.Value, element_shape: ir.Value, num_elements: ir.Value
+) -> Listing:
+    known = t.static(num_elements)
+    count = t.op.Reshape(t.int64(num_elements), [1])
+    if known is None:
+        count = t.op.Where(t.op.Less(count, [0]), _highest(t, indices), count)
+    elif known < 0:
+        count = _highest(t, indices)
+    rows = _scattered(t, _blank(t, count, tensor), indices, tensor)
+    return Listing(t.dtype(tensor), declared_shape(t, element_shape), stacked=rows)
+
+
+@maps("TensorListScatterIntoExistingList", domain=TF, fidelity=BITWISE)
+def tensor_list_scatter_into_existing_list(
+    t: Translation, input_handle: Translated, tensor: ir.Value, indices: ir.Value
+) -> Listing:
+    """A list that is too short is made longer."""
+    listing, highest = need_list(t, input_handle), _highest(t, indices)
+    have = t.op.Reshape(length(t, listing), [1])
+    if any(value is not None for value in listing.elements or ()) or listing.elements is None:
+        rows = lengthened(t, as_rows(t, listing), t.op.Max(t.op.Sub(highest, have), [0]))
+    else:
+        rows = _blank(t, t.op.Max(have, highest), tensor)
+    return Listing(listing.dtype, listing.shape, stacked=_scattered(t, rows, indices, tensor))
