@@ -9,8 +9,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
+from trueport.ir.dtypes import numpy_dtype
 
-__all__ = ["Size", "multiplied", "regrouped", "sizes_of", "swapped", "transposed"]
+__all__ = ["Size", "diagonal", "identity_like", "multiplied", "regrouped", "sizes_of", "swapped", "transposed"]
 
 _D = ir.DataType
 _WIDER = {_D.INT8: _D.INT32, _D.INT16: _D.INT32, _D.UINT8: _D.UINT32, _D.UINT16: _D.UINT32}
@@ -31,6 +32,30 @@ def swapped(t: Translation, value: ir.Value) -> ir.Value:
     """The transposes of all matrices."""
     rank = t.rank(value)
     return transposed(t, value, [*range(rank - 2), rank - 1, rank - 2])
+
+
+def identity_like(t: Translation, matrix: ir.Value) -> ir.Value:
+    """A unit matrix for each of some square matrices."""
+    size = t.dims(matrix)[-1]
+    if t.rank(matrix) == 2 or size is None:
+        shape = t.op.Shape(matrix, start=t.rank(matrix) - 2)
+        zeros = t.op.ConstantOfShape(shape, value=ir.tensor(np.zeros(1, numpy_dtype(t.dtype(matrix)))))
+        unit = t.op.EyeLike(zeros)
+    else:
+        unit = t.op.const(np.eye(size, dtype=numpy_dtype(t.dtype(matrix))))
+    made: ir.Value = unit if t.rank(matrix) == 2 else t.op.Expand(unit, t.op.Shape(matrix))
+    return made
+
+
+def diagonal(t: Translation, matrix: ir.Value) -> ir.Value:
+    """The main diagonals, as the last axis."""
+    unit = t.op.Cast(identity_like(t, matrix), to=_D.BOOL)
+    return _summed(t, t.op.Where(unit, matrix, t.op.like(0, matrix)))
+
+
+def _summed(t: Translation, value: ir.Value) -> ir.Value:
+    made: ir.Value = t.op.ReduceSum(value, [t.rank(value) - 2], keepdims=0)
+    return made
 
 
 def transposed(t: Translation, value: ir.Value, perm: Sequence[int]) -> ir.Value:
