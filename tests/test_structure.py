@@ -31,6 +31,7 @@ LEVELS = {
     "report": 5,
     "surgery": 5,
     "routes": 6,
+    "comparison": 7,
     "pipeline": 7,
     "backend": 8,
     "cli": 8,

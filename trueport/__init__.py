@@ -22,6 +22,7 @@ from trueport.errors import (
 
 if TYPE_CHECKING:
     from trueport import surgery
+    from trueport.comparison import locate, verify
     from trueport.mapping.declare import maps
     from trueport.pipeline import Conversion, check, convert, convert_file
     from trueport.report.data import Report
@@ -45,8 +46,10 @@ __all__ = [
     "convert",
     "convert_file",
     "load",
+    "locate",
     "maps",
     "surgery",
+    "verify",
 ]
 
 _LAZY = {
@@ -56,7 +59,9 @@ _LAZY = {
     "convert": ("trueport.pipeline", "convert"),
     "convert_file": ("trueport.pipeline", "convert_file"),
     "load": ("trueport.runtimes.detect", "load_model"),
+    "locate": ("trueport.comparison", "locate"),
     "maps": ("trueport.mapping.declare", "maps"),
+    "verify": ("trueport.comparison", "verify"),
 }
 
 

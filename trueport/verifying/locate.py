@@ -22,7 +22,7 @@ from trueport.runtimes.wide.widen import widened_array
 from trueport.verifying.judge import DEFAULT_K, Judgement, judge
 from trueport.verifying.oracle import OnnxOracle
 
-__all__ = ["Culprit", "Located", "NodeCase", "Step", "locate"]
+__all__ = ["Cause", "Culprit", "Located", "NodeCase", "Step", "locate"]
 
 Feeds = Mapping[str, Any]
 _SEGMENT_BYTES = 1 << 28
@@ -60,6 +60,19 @@ class NodeCase:
 
 
 @dataclass(frozen=True)
+class Cause:
+    """An explanation with its evidence."""
+
+    kind: str
+    """a class of causes: ``attribute``, ``weight``, ``dtype``, ``layout``, ``rounding`` …"""
+    what: str
+    evidence: str
+
+    def __str__(self) -> str:
+        return f"{self.what} ({self.evidence})"
+
+
+@dataclass(frozen=True)
 class Culprit:
     """The first node that departs by itself."""
 
@@ -71,6 +84,8 @@ class Culprit:
     inherited: float
     """the ratio of the worst of its inputs"""
     end_to_end: Judgement
+    causes: tuple[Cause, ...] = ()
+    """what would explain it, most likely first"""
     case: NodeCase | None = None
 
 
@@ -83,6 +98,7 @@ class Located:
     aligned: int
     values: int
     """of the source's inner values, so many were found in the target"""
+    k: float = DEFAULT_K
     why: str = ""
 
 
@@ -106,16 +122,15 @@ def locate(
             continue
         own, case = _own(source, target, feeds, oracle, node, value, k)
         if own is not None and own.verdict == Verdict.DEPARTS:
-            culprit = Culprit(
-                value.name or "", node.name or "", node.op_type, origins(node), own, inherited, found, case
-            )
-            return Located(tuple(steps), culprit, len(common), len(made))
+            name, maker = value.name or "", node.name or ""
+            culprit = Culprit(name, maker, node.op_type, origins(node), own, inherited, found, (), case)
+            return Located(tuple(steps), culprit, len(common), len(made), k)
     why = (
         "every value is within what rounding explains"
         if not any(s.ratio > k for s in steps)
         else "no single node departs by itself: the error grows along the graph"
     )
-    return Located(tuple(steps), None, len(common), len(made), why)
+    return Located(tuple(steps), None, len(common), len(made), k, why)
 
 
 def _walk(

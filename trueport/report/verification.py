@@ -1,0 +1,105 @@
+"""Verifications as people read them in a terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json as jsonlib
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from trueport.verifying.judge import Judgement
+from trueport.verifying.locate import Culprit, Located
+from trueport.verifying.verify import Verification
+
+__all__ = ["render", "render_located"]
+
+_AROUND = 3
+"""Steps shown before and after a departure."""
+
+
+def render(found: Verification, *, json: bool = False) -> str:
+    """The verdict first, then a line per output."""
+    if json:
+        return jsonlib.dumps(found.to_json(), indent=1)
+    rows: list[tuple[str, ...]] = [("output", "verdict", "ratio", "max abs", "max ulp", "SNR dB", "why")]
+    rows += [_row(output) for output in found.outputs]
+    lines = [str(found)] if found.skipped else [_headline(found), *_table(rows)]
+    return "\n".join(lines)
+
+
+def _headline(found: Verification) -> str:
+    verdict = found.verdict.value if found.verdict else "nothing compared"
+    dropped = f", {found.rejected} that the source rejects" if found.rejected else ""
+    return (
+        f"{verdict}: {found.source_runtime} against {found.target_runtime} on {found.samples} inputs{dropped}\n"
+        f"  truth: {found.oracle}; up to {found.k:g} × what rounding explains is faithful"
+    )
+
+
+def _row(output: Judgement) -> tuple[str, ...]:
+    m = output.metrics
+    figures = ["", "", ""] if m is None else [_number(m.max_abs), _number(m.max_ulp), _number(m.snr_db)]
+    return (output.name, output.verdict.value, _number(output.ratio), *figures, output.why)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else "inf" if math.isinf(value) else f"{value:.3g}"
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
+
+
+def render_located(found: Located, *, json: bool = False) -> str:
+    """The culprit in its neighbourhood, or why there is none."""
+    if json:
+        return jsonlib.dumps(_plain(found), indent=1)
+    share = f"{found.aligned} of {found.values} inner values are known in both"
+    if found.culprit is None:
+        return f"no node departs by itself: {found.why}\n  {share}"
+    c = found.culprit
+    lines = [
+        f"{c.op} node {c.node or c.value!r} is the first to depart: {c.own.why}",
+        f"  makes {c.value!r}" + (f", from {', '.join(c.origin)} in the source" if c.origin else ""),
+        f"  own error: {_number(c.own.ratio)} × what rounding explains; inherited: {_number(c.inherited)} ×",
+        *([f"  cause: {cause}" for cause in c.causes] or ["  cause: unknown"]),
+        f"  {share}; the values before and at it:",
+    ]
+    rows = [("value", "node", "operator", "ratio", "error", "floor")]
+    rows += [
+        (s.value, s.node, s.op, _number(s.ratio), _number(s.error), _number(s.floor))
+        for s in found.steps[-1 - _AROUND :]
+    ]
+    return "\n".join([*lines, *_table(rows)])
+
+
+def _plain(found: Located) -> dict[str, Any]:
+    return {
+        "culprit": _culprit(found.culprit) if found.culprit else None,
+        "why": found.why,
+        "k": found.k,
+        "aligned": found.aligned,
+        "values": found.values,
+        "steps": [{**asdict(s), "ratio": _finite(s.ratio)} for s in found.steps],
+    }
+
+
+def _culprit(c: Culprit) -> dict[str, Any]:
+    return {
+        "node": c.node,
+        "op": c.op,
+        "value": c.value,
+        "origin": list(c.origin),
+        "own_ratio": _finite(c.own.ratio),
+        "inherited_ratio": _finite(c.inherited),
+        "why": c.own.why,
+        "causes": [asdict(cause) for cause in c.causes],
+    }
+
+
+def _finite(value: float) -> float | str:
+    return value if math.isfinite(value) else "inf"

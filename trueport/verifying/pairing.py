@@ -1,0 +1,127 @@
+"""Which input of one model is which of another: by name, else by place, and in which order of axes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trueport.errors import UsageError
+from trueport.ir.artifact import InnerValue
+from trueport.ir.ports import Port
+from trueport.runtimes.base import Model
+
+__all__ = ["PairedModel", "Pairing", "pair"]
+
+_MAX_RANK = 5
+"""Permutations of more axes are not looked for."""
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """One port of the source and the target's for it; ``perm`` turns the source's data into the target's order."""
+
+    source: str
+    target: str
+    perm: tuple[int, ...] | None = None
+
+    def __str__(self) -> str:
+        order = f", axes in the order {list(self.perm)}" if self.perm else ""
+        return f"{self.source!r} is {self.target!r} in the target{order}"
+
+
+def pair(source: Sequence[Port], target: Sequence[Port], what: str) -> list[Pairing]:
+    """All of the source's ports with the target's; refuses what can't be told."""
+    if len(source) != len(target):
+        raise UsageError(
+            f"the source has {len(source)} {what}, the target {len(target)}",
+            remedy=f"source: {[p.name for p in source]}; target: {[p.name for p in target]}",
+        )
+    by_name = {_plain(port.name): port for port in target}
+    named = len(by_name) == len(target) and all(_plain(port.name) in by_name for port in source)
+    partners = [by_name[_plain(port.name)] for port in source] if named else list(target)
+    return [Pairing(s.name, t.name, _order(s, t, what)) for s, t in zip(source, partners, strict=True)]
+
+
+def _plain(name: str) -> str:
+    """A name without what tools add to it: an output's number, a signature's prefix."""
+    return name.split(":")[0].removeprefix("serving_default_")
+
+
+def _order(source: Port, target: Port, what: str) -> tuple[int, ...] | None:
+    """None where shapes agree; else the only permutation with which they do."""
+    if source.shape is None or target.shape is None or source.kind != "tensor" or target.kind != "tensor":
+        return None
+    if len(source.shape) != len(target.shape):
+        raise UsageError(
+            f"{source.name!r} has rank {len(source.shape)} in the source, {len(target.shape)} in the target", where=what
+        )
+    if _fit(source.shape, target.shape) or len(source.shape) > _MAX_RANK:
+        return None
+    rank = len(source.shape)
+    fitting = [
+        perm
+        for perm in itertools.permutations(range(rank))
+        if _fit([source.shape[axis] for axis in perm], target.shape)
+    ]
+    # The usual ones first: channels moved to the end, or to the front.
+    usual = [(0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))]
+    chosen = [perm for perm in usual if perm in fitting] or fitting
+    if not chosen:
+        raise UsageError(
+            f"{source.name!r} is {list(source.shape)} in the source and {list(target.shape)} in the target", where=what
+        )
+    return chosen[0]
+
+
+def _fit(one: Sequence[Any], other: Sequence[Any]) -> bool:
+    return all(a == b or not isinstance(a, int) or not isinstance(b, int) for a, b in zip(one, other, strict=True))
+
+
+class PairedModel(Model):
+    """A target that is called with the source's names and orders."""
+
+    def __init__(self, model: Model, inputs: Sequence[Pairing], outputs: Sequence[Pairing]) -> None:
+        self._model = model
+        self.runtime = model.runtime
+        self._inputs, self._outputs = list(inputs), list(outputs)
+        own = {port.name: port for port in (*model.inputs, *model.outputs)}
+        self.inputs = tuple(replace(own[p.target], name=p.source, shape=None) for p in inputs)
+        self.outputs = tuple(replace(own[p.target], name=p.source, shape=None) for p in outputs)
+
+    @property
+    def notes(self) -> list[str]:
+        """What was matched other than by its plain name."""
+        return [str(p) for p in (*self._inputs, *self._outputs) if p.perm or p.source != p.target]
+
+    def inner(self) -> Mapping[str, InnerValue]:
+        return self._model.inner()
+
+    def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
+        return self._model.segment(fed, fetch, self._fed(feeds))
+
+    def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
+        if fetch is None:
+            made = self._model.run(self._fed(feeds))
+            return {p.source: _back(made[p.target], p.perm) for p in self._outputs}
+        outputs = {p.source: p for p in self._outputs}
+        inner = self._model.inner()
+        asked = [outputs[name].target if name in outputs and name not in inner else name for name in fetch]
+        made = self._model.run(self._fed(feeds), fetch=asked)
+        return {
+            name: _back(made[own], outputs[name].perm) if name in outputs and name not in inner else made[own]
+            for name, own in zip(fetch, asked, strict=True)
+        }
+
+    def _fed(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            p.target: np.ascontiguousarray(np.transpose(feeds[p.source], p.perm)) if p.perm else feeds[p.source]
+            for p in self._inputs
+        }
+
+
+def _back(array: Any, perm: tuple[int, ...] | None) -> Any:
+    return np.transpose(array, np.argsort(perm)) if perm else array
