@@ -114,3 +114,45 @@ def test_tridiagonal_product() -> None:
     diagonals = RNG.normal(size=(3, 3, 5)).astype(np.float32)
     right = RNG.normal(size=(3, 5, 2)).astype(np.float32)
     agree(lambda a, b: tf.linalg.tridiagonal_matmul(a, b, "compact"), [diagonals, right], [diagonals[:2], right[:2]])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("size", [1, 2, 5, 8])
+def test_eigenvalues(size: int, dtype: str) -> None:
+    samples = [[definite(n, size, dtype=dtype) - 2 * np.eye(size, dtype=dtype)] for n in (2, 3)]
+    agree(lambda x: tf.linalg.eigvalsh(x), *samples, terms=TERMS)
+
+
+def test_eigenvectors_up_to_their_signs() -> None:
+    def parts(x: tf.Tensor) -> list[tf.Tensor]:
+        values, vectors = tf.linalg.eigh(x)
+        return [values, tf.abs(vectors), tf.matmul(vectors * values[..., None, :], vectors, transpose_b=True)]
+
+    agree(parts, *([definite(n, 4)] for n in (2, 3)), terms=20 * TERMS)
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (5, 3), (3, 6)], ids=str)
+@pytest.mark.parametrize("full", [False, True])
+def test_singular_values(shape: tuple[int, int], full: bool) -> None:
+    def parts(x: tf.Tensor) -> list[tf.Tensor]:
+        values, left, right = tf.linalg.svd(x, full_matrices=full)
+        count = min(shape)
+        left, right = left[..., :count], right[..., :count]
+        return [values, tf.abs(left), tf.abs(right), tf.matmul(left * values[..., None, :], right, transpose_b=True)]
+
+    samples = [[RNG.normal(size=(n, *shape)).astype(np.float32)] for n in (2, 3)]
+    agree(lambda x: tf.linalg.svd(x, compute_uv=False), *samples, terms=TERMS)
+    agree(parts, *samples, terms=20 * TERMS)
+
+
+def test_all_left_vectors_are_orthogonal() -> None:
+    agree(
+        lambda x: tf.matmul(*[tf.linalg.svd(x, full_matrices=True)[1]] * 2, transpose_a=True),
+        [RNG.normal(size=(2, 5, 3)).astype(np.float32)],
+        terms=TERMS,
+    )
+
+
+def test_singular_values_of_a_singular_matrix() -> None:
+    agree(lambda x: tf.linalg.svd(x, compute_uv=False), [np.array([[1, 2], [2, 4]], np.float32)], terms=TERMS)
+    agree(lambda x: tf.linalg.svd(x, compute_uv=False), [np.zeros((3, 2), np.float32)], terms=TERMS)

@@ -104,7 +104,7 @@ def substituted(t: Translation, matrix: ir.Value, right: ir.Value, *, lower: boo
 def pivoted(t: Translation, matrix: ir.Value) -> Triangles:
     """The factors with the largest element of each column as pivot, the first one of equals."""
     cells = _Cells(t, matrix)
-    flags = t.op.Mul(_zeros_like(t, matrix), t.op.like(0, matrix))
+    flags = _zeros_like(t, matrix)
     lead = _batch_scalar(t, flags)
     rows = t.op.Add(t.op.Cast(_batch_column(t, flags), to=ir.DataType.INT64), cells.rows)
 
