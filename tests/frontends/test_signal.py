@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tests.frontends.harness import agree, op_types
+from tests.frontends.harness import agree, op_types, traced
+from trueport.pipeline import convert_file
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 
 _RNG = np.random.default_rng(0)
 
@@ -81,3 +83,40 @@ def test_long_signals(length: int, op: str) -> None:
     assert op in op_types(agree(tf.signal.fft, [_z(1, length)], [_z(2, length)]))
     assert op in op_types(agree(tf.signal.ifft, [_z(1, length)], [_z(2, length)]))
     assert op in op_types(agree(tf.signal.irfft, [_z(1, length // 2 + 1)], [_z(2, length // 2 + 1)]))
+
+
+_ND: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], np.ndarray]] = {
+    "fft": (
+        lambda z: tf.signal.fftnd(z, [4, 5], [0, 2]),
+        lambda z: np.fft.fftn(z, (4, 5), (0, 2)),
+        _z(3, 2, 5),
+    ),
+    "ifft": (
+        lambda z: tf.signal.ifftnd(z, [3, 2], [0, 1]),
+        lambda z: np.fft.ifftn(z, (3, 2), (0, 1)),
+        _z(3, 2, 5),
+    ),
+    "rfft": (
+        lambda x: tf.signal.rfftnd(x, [4, 2], [2, 1]),
+        lambda x: np.fft.rfftn(x, (4, 2), (2, 1)),
+        _x(3, 2, 5),
+    ),
+    "irfft": (
+        lambda z: tf.signal.irfftnd(z, [3, 5], [0, 1]),
+        lambda z: np.fft.irfftn(z, (3, 5), (0, 1)),
+        _z(3, 3, 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", _ND)
+def test_any_axes(name: str, tmp_path: Any) -> None:
+    """TensorFlow has no kernel for these on a CPU: NumPy says what they are."""
+    function, reference, value = _ND[name]
+    place = tmp_path / "model.onnx"
+    convert_file(traced(function, [[value]]), place, verify=False)
+    fed = np.stack([value.real, value.imag], -1) if np.iscomplexobj(value) else value
+    model = OnnxRuntimeModel(place)
+    (got,) = model.run({model.inputs[0].name: fed}).values()
+    want = reference(value)
+    np.testing.assert_allclose(got[..., 0] + 1j * got[..., 1] if np.iscomplexobj(want) else got, want, atol=1e-5)

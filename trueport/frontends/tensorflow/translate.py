@@ -99,7 +99,7 @@ class Translator:
             return [Unknown() for _ in outputs]
         op.metadata.update({ORIGIN: node.name, SOURCE_OP: node.op_type})
         mapping = self._registry.find(node.op_type, node.domain)
-        constants = None if mapping is None or mapping.kept else folded(node)
+        constants = None if mapping is not None and mapping.kept else folded(node)
         if constants is not None:
             return [op.const(array, node.name) for array in constants]
         finding = self._registry.assess(node)

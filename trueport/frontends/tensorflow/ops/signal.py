@@ -8,6 +8,7 @@ from trueport.fidelity import accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.fourier import Length, real_signal, real_spectrum, resized, spectrum
 from trueport.frontends.tensorflow.nodes import COMPLEX
+from trueport.frontends.tensorflow.pairs import by_part
 from trueport.frontends.tensorflow.values import Pair
 from trueport.mapping.declare import maps
 
@@ -71,6 +72,55 @@ def irfft(t: Translation, input: Pair, fft_length: ir.Value) -> ir.Value:
     for axis, length in _outer(lengths):
         input = spectrum(t, input, axis, length, inverse=True)
     return real_signal(t, input, lengths[-1])
+
+
+@maps("FFTND", domain=COMPLEX, error=accumulation(4))
+def fftnd(t: Translation, input: Pair, fft_length: ir.Value, axes: ir.Value) -> Pair:
+    for axis, length in _axes(t, input.real, fft_length, axes):
+        input = spectrum(t, input, axis, length)
+    return input
+
+
+@maps("IFFTND", domain=COMPLEX, error=accumulation(4))
+def ifftnd(t: Translation, input: Pair, fft_length: ir.Value, axes: ir.Value) -> Pair:
+    for axis, length in _axes(t, input.real, fft_length, axes):
+        input = spectrum(t, input, axis, length, inverse=True)
+    return input
+
+
+@maps("RFFTND", domain=COMPLEX, error=accumulation(4))
+def rfftnd(t: Translation, input: ir.Value, fft_length: ir.Value, axes: ir.Value) -> Pair:
+    *outer, (last, length) = _axes(t, input, fft_length, axes)
+    made = real_spectrum(t, t.op.Transpose(input, perm=_swapped(t, input, last)), length)
+    made = by_part(lambda part: t.op.Transpose(part, perm=_swapped(t, part, last)), made)
+    for axis, size in outer:
+        made = spectrum(t, made, axis, size)
+    return made
+
+
+@maps("IRFFTND", domain=COMPLEX, error=accumulation(4))
+def irfftnd(t: Translation, input: Pair, fft_length: ir.Value, axes: ir.Value) -> ir.Value:
+    *outer, (last, length) = _axes(t, input.real, fft_length, axes)
+    for axis, size in outer:
+        input = spectrum(t, input, axis, size, inverse=True)
+    order = _swapped(t, input.real, last)
+    return t.op.Transpose(
+        real_signal(t, by_part(lambda part: t.op.Transpose(part, perm=order), input), length), perm=order
+    )
+
+
+def _axes(t: Translation, x: ir.Value, fft_length: ir.Value, axes: ir.Value) -> list[tuple[int, Length]]:
+    """The axes, counted from the last, with their lengths."""
+    rank = t.rank(x)
+    known = [int(axis) % rank - rank for axis in t.need(axes, "axes")]
+    return list(zip(known, _lengths(t, fft_length), strict=True))
+
+
+def _swapped(t: Translation, x: ir.Value, axis: int) -> list[int]:
+    """The permutation, its own inverse, that changes an axis with the last."""
+    order = list(range(t.rank(x)))
+    order[axis], order[-1] = order[-1], order[axis]
+    return order
 
 
 def _lengths(t: Translation, fft_length: ir.Value) -> list[Length]:
