@@ -85,3 +85,14 @@ def test_sparse(function: Callable[..., Any], count: int | None) -> None:
 def test_many_rows_that_meet() -> None:
     samples = [[np.ones(100_000, np.float32), RNG.integers(0, 3, size=100_000)]]
     agree(lambda x, i: tf.math.unsorted_segment_sum(x, i, 3), *samples)
+
+
+@pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16])
+@pytest.mark.parametrize("function", [f for f in UNSORTED if f is not tf.math.unsorted_segment_sqrt_n])
+def test_halves(function: Callable[..., Any], dtype: Any) -> None:
+    """Of numbers that stay whole: ONNX Runtime leaves out roundings between nodes that it runs in float32."""
+
+    def over_halves(x: Any, i: Any) -> Any:
+        return tf.cast(function(tf.cast(x, dtype), i, 3), tf.float32)
+
+    agree(over_halves, *([np.abs(numbers(n, 2)) % 4 + 1, RNG.integers(0, 3, size=n)] for n in (2, 3)))

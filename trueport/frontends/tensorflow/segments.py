@@ -15,7 +15,10 @@ from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.indices import joined, never_negative, size_of
 from trueport.ir.dtypes import numpy_dtype
 
-__all__ = ["counted", "filled", "linear", "merged", "row_count", "row_numbers", "segments"]
+__all__ = ["HALVES", "counted", "filled", "linear", "merged", "row_count", "row_numbers", "segments"]
+
+HALVES = {ir.DataType.FLOAT16, ir.DataType.BFLOAT16}
+"""ONNX Runtime's scatters take these types, but don't add, multiply or compare in them."""
 
 
 def filled(t: Translation, number: Any, dtype: ir.DataType, shape: ir.Value) -> ir.Value:
@@ -26,6 +29,10 @@ def filled(t: Translation, number: Any, dtype: ir.DataType, shape: ir.Value) -> 
 
 def merged(t: Translation, start: ir.Value, rows: ir.Value, updates: ir.Value, how: str = "none") -> ir.Value:
     """``start`` with each row of ``updates`` worked into the row that ``rows``, a vector, names for it."""
+    if t.dtype(start) in HALVES and how != "none":
+        wide = ir.DataType.FLOAT
+        found = merged(t, t.op.Cast(start, to=wide), rows, t.op.Cast(updates, to=wide), how)
+        return t.cast(found, t.dtype(start))
     inner = t.rank(updates) - 1
     where = rows if not inner else t.op.Expand(t.op.Unsqueeze(rows, list(range(1, 1 + inner))), t.op.Shape(updates))
     made: ir.Value = t.op.ScatterElements(start, where, updates, axis=0, reduction=how)

@@ -9,7 +9,7 @@ from trueport.fidelity import BITWISE, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.indices import joined, only, size_of, within
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.segments import filled, linear, merged, row_count
+from trueport.frontends.tensorflow.segments import HALVES, filled, linear, merged, row_count
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -91,7 +91,7 @@ def _scattered(
     places = t.int64(indices)
     if policy == "IGNORE":
         places, updates = _inside(t, start, places, updates)
-    if how == "none" or _unique(t, indices):
+    if how == "none" or (_unique(t, indices) and t.dtype(start) not in HALVES):
         return t.op.ScatterND(start, places, updates, reduction=None if how == "none" else how)
     depth = t.dims(indices)[-1]
     shape = joined(t, [size_of(t, start, axis) for axis in range(t.rank(start))])
