@@ -87,22 +87,22 @@ def test_long_signals(length: int, op: str) -> None:
 
 _ND: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any], np.ndarray]] = {
     "fft": (
-        lambda z: tf.signal.fftnd(z, [4, 5], [0, 2]),
+        lambda z: tf.raw_ops.FFTND(input=z, fft_length=[4, 5], axes=[0, 2]),
         lambda z: np.fft.fftn(z, (4, 5), (0, 2)),
         _z(3, 2, 5),
     ),
     "ifft": (
-        lambda z: tf.signal.ifftnd(z, [3, 2], [0, 1]),
+        lambda z: tf.raw_ops.IFFTND(input=z, fft_length=[3, 2], axes=[0, 1]),
         lambda z: np.fft.ifftn(z, (3, 2), (0, 1)),
         _z(3, 2, 5),
     ),
     "rfft": (
-        lambda x: tf.signal.rfftnd(x, [4, 2], [2, 1]),
+        lambda x: tf.raw_ops.RFFTND(input=x, fft_length=[4, 2], axes=[2, 1]),
         lambda x: np.fft.rfftn(x, (4, 2), (2, 1)),
         _x(3, 2, 5),
     ),
     "irfft": (
-        lambda z: tf.signal.irfftnd(z, [3, 5], [0, 1]),
+        lambda z: tf.raw_ops.IRFFTND(input=z, fft_length=[3, 5], axes=[0, 1]),
         lambda z: np.fft.irfftn(z, (3, 5), (0, 1)),
         _z(3, 3, 2),
     ),
