@@ -34,6 +34,9 @@ def _keras_ops() -> Iterator[str]:
     for name, item in vars(keras.ops).items():
         if callable(item) and not name.startswith("_"):
             yield f"keras.ops.{name}"
+    for name, item in vars(keras.ops.image).items():
+        if callable(item) and not name.startswith("_"):
+            yield f"keras.ops.image.{name}"
 
 
 def _applications() -> Iterator[str]:

@@ -65,7 +65,7 @@ def softly_selected(
     _, _, left = body.op.graph.inputs
     best = body.op.ArgMax(left, axis=0, keepdims=1)
     score = body.op.Gather(left, best, axis=0)
-    shared = _overlaps(body, boxes, best) if overlaps is None else _row(body, overlaps, best)
+    shared = _overlaps(body, boxes, best) if overlaps is None else _column(body, overlaps, best)
     lowered = _lowered(body, left, shared, limit, sigma)
     after = _without(body, lowered, best)
     graph = body.close([_any_left(body, after, floor), after, body.op.Squeeze(best), body.op.Squeeze(score)])
@@ -98,8 +98,9 @@ def _without(t: Translation, scores: ir.Value, place: ir.Value) -> ir.Value:
     return t.op.ScatterElements(scores, place, np.array([_GONE], np.float32), axis=0)
 
 
-def _row(t: Translation, overlaps: ir.Value, place: ir.Value) -> ir.Value:
-    return t.op.Squeeze(t.op.Gather(overlaps, place, axis=0), [0])
+def _column(t: Translation, overlaps: ir.Value, place: ir.Value) -> ir.Value:
+    """Of all with the chosen one; that need not be what the chosen one has with all."""
+    return t.op.Squeeze(t.op.Gather(overlaps, place, axis=1), [1])
 
 
 def _overlaps(t: Translation, boxes: ir.Value | None, place: ir.Value) -> ir.Value:
