@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tests.frontends.harness import agree, op_types
 from tests.frontends.test_shape import OPEN, TWO, ramp
+from trueport.errors import TrueportError
 
 raw = tf.raw_ops
 
@@ -60,6 +61,12 @@ def test_ranges_of_floats(dtype: Any) -> None:
         scalars(dtype, -1, -1, 0.1),
         scalars(dtype, 0, 100, 0.01),
     )
+
+
+def test_ranges_of_half_precision() -> None:
+    agree(lambda n: tf.range(0, n, 1), scalars(np.float16, 5), scalars(np.float16, 2.5))
+    with pytest.raises(TrueportError, match="rounding"):
+        agree(lambda n, d: tf.range(0, n, d), scalars(np.float16, 5, 0.1), scalars(np.float16, 2, 0.1))
 
 
 @pytest.mark.parametrize("dtype", [np.int32, np.int64])

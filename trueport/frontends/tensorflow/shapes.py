@@ -138,6 +138,8 @@ def _through(value: ir.Value) -> list[Element] | None:
     match node.op_type:
         case "Shape":
             return _dims(node, data)
+        case "Size" if _rank(data) == 1:
+            return [Dim(data, 0)]
         case "Cast" if data.dtype in _WHOLE:
             inner = elements(data)
             # Dims fit into int32; of other elements it is not known.
