@@ -13,6 +13,7 @@ from trueport.fidelity import LOSSY, Fidelity
 from trueport.frontends.tensorflow.nodes import SourceNode
 from trueport.frontends.tensorflow.values import Translated
 from trueport.ir.build import Builder, known_array
+from trueport.ir.dtypes import INTEGERS, numpy_dtype
 from trueport.ir.places import place
 
 if TYPE_CHECKING:
@@ -70,8 +71,13 @@ class Translation:
         return self.node.output_shape(index)
 
     def cast(self, value: ir.Value, dtype: ir.DataType) -> ir.Value:
-        """The value in another element type; no node when it has it."""
-        made: ir.Value = value if value.dtype == dtype else self.op.Cast(value, to=dtype)
+        """The value in another element type; no node when it has it, and constant integers stay constants."""
+        if value.dtype == dtype:
+            return value
+        known = self.static(value) if value.dtype in INTEGERS and dtype in INTEGERS else None
+        made: ir.Value = (
+            self.op.Cast(value, to=dtype) if known is None else self.op.const(known.astype(numpy_dtype(dtype)))
+        )
         return made
 
     def int64(self, value: ir.Value) -> ir.Value:

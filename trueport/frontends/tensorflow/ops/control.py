@@ -26,6 +26,9 @@ _RUNNING = {**_SHAPES, "parallel_iterations": "says how TensorFlow runs it, not 
 def if_(
     t: Translation, cond: ir.Value, input: tuple[Translated, ...], *, then_branch: str, else_branch: str
 ) -> list[Translated]:
+    known = t.static(cond)
+    if known is not None and known.dtype == bool:
+        return t.inline(then_branch if known else else_branch, input)
     return choose(t, [truth(t, cond)], [then_branch, else_branch], input)
 
 
