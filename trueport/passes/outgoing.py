@@ -26,6 +26,8 @@ graph at 26 as at 13 to 25. Seven operators lost their kernel with version 22, w
 MaxRoiPool, Multinomial, RandomNormal(Like), RandomUniform(Like), RoiAlign. A model with one of those gets opset 21.
 """
 OLDEST_OPSET = 13
+_WITHOUT_KERNEL = frozenset({"Bernoulli", "Swish"})
+"""Operators that ONNX Runtime neither runs nor takes apart into what it runs, though ONNX gives a body."""
 
 _MAX_FOLDING_ROUNDS = 8
 
@@ -49,5 +51,5 @@ def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
     fold_constants(model)
     simplify(model)
     RemoveUnusedNodesPass()(model)
-    lower_model(model, opset)
+    lower_model(model, opset, apart=_WITHOUT_KERNEL)
     return []

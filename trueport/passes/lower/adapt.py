@@ -38,6 +38,8 @@ from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema, history, sch
 from trueport.ir.widening import Signature, allows, widen
 from trueport.mapping.bind import attribute_defaults, attribute_value, bind_by_schema
 from trueport.passes import lower
+from trueport.passes.lower.relabels import NO_FORM
+from trueport.passes.lower.times import opset_with
 
 __all__ = ["ABSENT", "Adapters", "Downgrade", "adapters", "downgrades", "lower_nodes", "needs_body"]
 
@@ -47,7 +49,8 @@ Adapters = Mapping[tuple[str, str, int], tuple[int, Adapter]]
 _ATTRIBUTE = "__trueport_downgrades__"
 ABSENT = 0
 """The version of an operator before its first."""
-_DRIVERS = frozenset({"adapt", "model", "relabels"})
+_DRIVERS = frozenset({"adapt", "model", "relabels", "times"})
+_USES_NEW = "it uses what came with it"
 
 
 def downgrades(op: str, new: int, old: int, *, domain: str = "") -> Callable[[_A], _A]:
@@ -138,11 +141,7 @@ class Downgrade(Inserter):
 
     def fail(self, why: str) -> ConversionError:
         """The refusal of this node."""
-        return ConversionError(
-            f"has no form before opset {self._new}: {why}",
-            where=place(self.node),
-            remedy=f"ask for opset {self._new} or newer",
-        )
+        return _refusal(self.node, self._new, why)
 
 
 @dataclass
@@ -197,12 +196,15 @@ def _lower_node(node: ir.Node, lowering: _Lowering) -> None:
                 _lower_node(made, lowering)
             return
         if old is None or not _relabel(node, new, old):
-            raise ConversionError(
-                f"has no form before opset {new.since_version}",
-                where=place(node),
-                remedy=f"ask for opset {new.since_version} or newer",
-            )
+            raise _refusal(node, new.since_version, NO_FORM.get((node.domain, node.op_type), _USES_NEW))
     _fit_types(node, wanted, lowering)
+
+
+def _refusal(node: ir.Node, version: int, why: str) -> ConversionError:
+    opset = opset_with(node.domain, version)
+    return ConversionError(
+        f"has no form before opset {opset}: {why}", where=place(node), remedy=f"ask for opset {opset} or newer"
+    )
 
 
 def _steps(node: ir.Node, wanted: int) -> Iterator[tuple[OpSchema, OpSchema | None]]:
@@ -255,12 +257,7 @@ def _fit_types(node: ir.Node, wanted: int, lowering: _Lowering) -> None:
         return
     made = widen(node, schema, [signature], lowering.shop)
     if made is None:
-        version = _first_with_types(node)
-        raise ConversionError(
-            f"{op_id(node)} does not take {_types(node)} before opset {version}",
-            where=place(node),
-            remedy=f"ask for opset {version} or newer",
-        )
+        raise _refusal(node, _first_with_types(node), f"{op_id(node)} does not take {_types(node)}")
     for cast in made:
         _lower_node(cast, lowering)
 
@@ -286,7 +283,10 @@ def _replace(node: ir.Node, new: OpSchema, old: int, adapter: Adapter, shop: Wor
     results = list(made) if isinstance(made, (tuple, list)) else [made]
     for value, result in zip(node.outputs, results, strict=False):
         if result is not None:
-            stand_in(value, result if result.producer() in op.made else op.Identity(result))
+            made_here = result if result.producer() in op.made else op.Identity(result)
+            stand_in(value, made_here)
+            if value is node.outputs[0]:
+                made_here.producer().name = node.name
     op.graph.remove(node, safe=True)
     return op.made
 

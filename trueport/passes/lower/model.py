@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import onnx
-import onnx.helper
+from collections.abc import Collection
+
 import onnx_ir as ir
 from onnx_ir.passes.common import (
     LiftConstantsToInitializersPass,
@@ -11,27 +11,31 @@ from onnx_ir.passes.common import (
     RemoveUnusedNodesPass,
 )
 
-from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
 from trueport.passes.lower.adapt import lower_nodes, needs_body
+from trueport.passes.lower.times import ir_version_of, opsets_of_time
 from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
 
-__all__ = ["lower_model", "opsets_of_time"]
+__all__ = ["lower_model"]
 
-_ML = "ai.onnx.ml"
 _MAX_NESTED_BODIES = 8
 _MAX_FOLDING_ROUNDS = 8
 
 
-def lower_model(model: ir.Model, opset: int) -> None:
-    """Bring a model, in place, from the canonical opsets to an older one of ONNX and to what went with it."""
+def lower_model(model: ir.Model, opset: int, *, apart: Collection[str] = ()) -> None:
+    """Bring a model, in place, from the canonical opsets to an older one of ONNX and to what went with it.
+
+    ``apart``: operators that are replaced by their bodies in any case.
+    """
     wanted = opsets_of_time(opset)
     if any(value.type is None for node in model.graph.all_nodes() for value in node.outputs):
         infer_shapes(model)  # which form a node takes hangs on its types
     for _ in range(_MAX_NESTED_BODIES):
-        if not expand_functions(model, lambda node: not needs_body(node, wanted), raise_opsets):
+        if not expand_functions(
+            model, lambda node: not (node.op_type in apart or needs_body(node, wanted)), raise_opsets
+        ):
             break
         LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
         LiftSubgraphInitializersToMainGraphPass()(model)
@@ -47,14 +51,4 @@ def lower_model(model: ir.Model, opset: int) -> None:
         if domain not in used:
             del model.opset_imports[domain]
     model.opset_imports.update({domain: wanted[domain] for domain in used if domain in wanted})
-    model.ir_version = _ir_version(opset)
-
-
-def opsets_of_time(opset: int) -> dict[str, int]:
-    """The opsets of ONNX's domains in the release that brought an opset of its main one."""
-    ml = max((ml for _, _, ai, ml, *_ in onnx.helper.VERSION_TABLE if ai <= opset), default=CANONICAL_OPSETS[_ML])
-    return {"": opset, _ML: min(ml, CANONICAL_OPSETS[_ML])}
-
-
-def _ir_version(opset: int) -> int:
-    return onnx.helper.find_min_ir_version_for([onnx.helper.make_opsetid("", opset)], ignore_unknown=True)
+    model.ir_version = ir_version_of(opset)

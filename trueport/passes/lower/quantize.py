@@ -56,6 +56,18 @@ def quantize_linear_21_to_19(
     return op.Cast(op.Clip(steps, np.float32(limits.min), np.float32(limits.max)), to=dtype.value)
 
 
+@downgrades("QuantizeLinear", 19, 13)
+def quantize_linear_19_to_13(
+    op: Downgrade, x: Value, y_scale: Value, y_zero_point: Value | None, *, axis: int, saturate: int
+) -> Any:
+    """The attribute is about types that came with it. A half is divided as one, before it is widened."""
+    if x.dtype not in (_D.FLOAT16, _D.BFLOAT16):
+        return op.again(x, y_scale, y_zero_point, axis=axis)
+    quotient = op.Cast(op.Div(x, _spread(op, x, y_scale, axis, 0)), to=_D.FLOAT.value)
+    ones = op.Expand(op.const(np.float32(1)), op.Shape(y_scale))
+    return op.again(quotient, ones, y_zero_point, axis=axis)
+
+
 @downgrades("DequantizeLinear", 23, 21)
 def dequantize_linear_23_to_21(
     op: Downgrade, x: Value, x_scale: Value, x_zero_point: Value | None, *, output_dtype: int, **attributes: Any
