@@ -45,6 +45,10 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "replace some": lambda x: tf.strings.regex_replace(x, r"[,\.!a-c]", ""),
     "replace many": lambda x: tf.strings.regex_replace(x, r"[!\"#]+", ""),
     "replace by a word": lambda x: tf.strings.regex_replace(x, "[, ]", "__"),
+    "n-grams": lambda x: tf.strings.ngrams(tf.strings.split(x), 2),
+    "n-grams of two widths": lambda x: tf.strings.ngrams(tf.strings.split(x, ","), (1, 3), separator=""),
+    "n-grams with ends": lambda x: tf.strings.ngrams(tf.strings.split(x), (3, 2), pad_values=("<", ">")),
+    "n-grams with one end": lambda x: tf.strings.ngrams(tf.strings.split(x), 3, pad_values="#", padding_width=1),
     "equal": lambda x: tf.equal(x, "one two"),
 }
 
