@@ -58,3 +58,20 @@ def top_k_v2(t: Translation, input: ir.Value, k: ir.Value) -> tuple[ir.Value, ir
 def top_k(t: Translation, input: ir.Value, *, k: int) -> tuple[ir.Value, ir.Value]:
     values, indices = t.op.TopK(input, [k], outputs=2)
     return values, t.cast(indices, t.output_type(1))
+
+
+@maps(
+    "ApproxTopK",
+    domain=TF,
+    fidelity=BITWISE,
+    ignores={
+        "recall_target": "the exact answer is near enough to any",
+        "reduction_input_size_override": "tunes the recall on TPUs",
+        "aggregate_to_topk": "TensorFlow gives the k best on CPUs anyway",
+    },
+)
+def approx_top_k(
+    t: Translation, input: ir.Value, *, k: int, reduction_dimension: int, is_max_k: bool
+) -> tuple[ir.Value, ir.Value]:
+    values, indices = t.op.TopK(input, [k], axis=reduction_dimension, largest=int(is_max_k), outputs=2)
+    return values, t.cast(indices, t.output_type(1))
