@@ -41,8 +41,8 @@ def string_ngrams(
         padding = min(width - 1, pad_width if pad_width >= 0 else width - 1)
         counts = t.op.Max(t.op.Add(lengths, t.op.const(np.array(2 * padding - width + 1))), t.op.const(np.array(0)))
         if padding:
-            # A row without tokens has no n-grams, not even of padding.
-            counts = t.op.Mul(counts, t.op.Sign(lengths))
+            # A row without tokens has n-grams of padding, but not where all rows are without.
+            counts = t.op.Mul(counts, t.op.Sign(t.op.Gather(t.op.Shape(data), 0)))
         most = t.op.ReduceMax(t.op.Concat(counts, [0], axis=0), keepdims=0)
         first = t.op.Range(0, most, 1)
         chosen = [_token_places(t, data, first, starts, lengths, step - padding) for step in range(width)]
