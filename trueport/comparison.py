@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from trueport.errors import UsageError
 from trueport.frontends.tensorflow.sources import Options
+from trueport.verifying.causes import explain
 from trueport.verifying.judge import DEFAULT_K
 from trueport.verifying.locate import Located
 from trueport.verifying.locate import locate as walk
@@ -67,7 +69,10 @@ def locate(
         )
     samples = list(make_samples(subject.executions[0].inputs, seed=seed) if data is None else data)
     worst = max(samples, key=lambda feeds: _worst(subject, paired, feeds, oracle, k))
-    return walk(subject.executions, paired, worst, oracle, k=k)
+    found = walk(subject.executions, paired, worst, oracle, k=k)
+    if found.culprit is None or found.culprit.case is None:
+        return found
+    return replace(found, culprit=replace(found.culprit, causes=explain(found.culprit.case, paired, k=k)))
 
 
 def _worst(subject: Subject, target: PairedModel, feeds: Mapping[str, Any], oracle: OnnxOracle, k: float) -> float:

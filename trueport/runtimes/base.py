@@ -40,6 +40,10 @@ class Model(ABC):
         """
         raise InvalidInput(f"parts of a model can't be run in {self.runtime}")
 
+    def constants(self) -> Mapping[str, Any]:
+        """Weights under the source's names, in the source's order of axes, as far as the model keeps them."""
+        return {}
+
     @abstractmethod
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
         """Run with feeds that were checked."""

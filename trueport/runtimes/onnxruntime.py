@@ -82,6 +82,9 @@ class OnnxRuntimeModel(Model):
         checked = {port.name: _feed(port, feeds[port.name]) for port in self.inputs}
         return _restored(names, held, session.run([value.tensor for value in held], checked))
 
+    def constants(self) -> Mapping[str, Any]:
+        return {t.name: onnx.numpy_helper.to_array(t, str(self._folder or "")) for t in self._proto.graph.initializer}
+
     def _held(self, name: str) -> InnerValue:
         if name not in self._inner:
             raise InvalidInput(f"there is no value {name!r} in the model's main graph")

@@ -49,6 +49,16 @@ class FunctionModel(Model):
         names = [tensor.name for operation in self._traced.graph.get_operations() for tensor in operation.outputs]
         return {name.removesuffix(":0"): InnerValue(name) for name in names}
 
+    def constants(self) -> Mapping[str, Any]:
+        variables = {v.name.split(":")[0]: v for v in getattr(self._traced, "variables", ())}
+        found = {}
+        for stored in self._map.weights:
+            variable = variables.get(stored.key)
+            if variable is not None:
+                array = variable.numpy()
+                found[stored.initializer] = array.transpose(np.argsort(stored.perm)) if stored.perm else array
+        return found
+
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         parts: dict[str, np.ndarray] = {}
         for port in self.inputs:

@@ -100,6 +100,9 @@ class PairedModel(Model):
     def inner(self) -> Mapping[str, InnerValue]:
         return self._model.inner()
 
+    def constants(self) -> Mapping[str, Any]:
+        return self._model.constants()
+
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         return self._model.segment(fed, fetch, self._fed(feeds))
 

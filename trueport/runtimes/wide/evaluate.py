@@ -125,7 +125,9 @@ class WideEvaluator:
 
     def _reference(self, proto: onnx.NodeProto, captured: Sequence[ir.Value]) -> Run:
         fed = [*proto.input, *(value.name or "" for value in captured)]
-        made = [name for name in proto.output if name]
+        # The reference leaves out an operator's result that has no name, and loses count.
+        made = [name or f"unnamed.{index}" for index, name in enumerate(proto.output)]
+        proto.output[:] = made
         inputs, outputs = (
             [onnx.ValueInfoProto(name=name) for name in listed] for listed in (dict.fromkeys(filter(None, fed)), made)
         )
@@ -135,8 +137,7 @@ class WideEvaluator:
         evaluator = ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=opsets), new_ops=self._custom)
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
-            results = iter(evaluator.run(None, {n: a for n, a in zip(fed, arrays, strict=False) if n}))
-            return [next(results) if name else None for name in proto.output]
+            return list(evaluator.run(None, {n: a for n, a in zip(fed, arrays, strict=False) if n}))
 
         return run
 

@@ -1,0 +1,79 @@
+"""All rules, the direct evidence first, then hypotheses from the likely to the far-fetched."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueport.errors import NoOracle
+from trueport.fidelity import Verdict
+from trueport.runtimes.base import Model
+from trueport.verifying.causes.attributes import other_attributes
+from trueport.verifying.causes.evidence import direct_evidence
+from trueport.verifying.causes.hypothesis import Hypothesis, Rule
+from trueport.verifying.causes.operands import other_operands
+from trueport.verifying.causes.operators import other_operators
+from trueport.verifying.causes.shapes_of_error import error_patterns
+from trueport.verifying.judge import judge
+from trueport.verifying.locate import Cause, NodeCase
+
+__all__ = ["explain"]
+
+RULES: tuple[Rule, ...] = (other_attributes, other_operands, other_operators, error_patterns)
+_ENOUGH = 3
+"""Explanations that are kept: several may fit, the first is the likeliest."""
+_SECONDS = 20.0
+"""For all hypotheses of one node; those after it stay untried, and the cause is said to be unknown."""
+
+
+def explain(case: NodeCase, target: Model, *, k: float) -> tuple[Cause, ...]:
+    """The causes that fit, likeliest first; never empty."""
+    found = list(direct_evidence(case, target))
+    tried = 0
+    end = time.monotonic() + _SECONDS
+    for hypothesis in _hypotheses(case):
+        if len(found) >= _ENOUGH or time.monotonic() > end:
+            break
+        tried += 1
+        if _fits(hypothesis, case, k):
+            evidence = "tried in float64 on the same inputs, it gives the target's numbers"
+            found.append(Cause(hypothesis.kind, hypothesis.what, evidence))
+    return tuple(found) or (Cause("unknown", "unknown", f"none of {tried} hypotheses gives the target's numbers"),)
+
+
+def _hypotheses(case: NodeCase) -> Iterator[Hypothesis]:
+    for rule in RULES:
+        yield from rule(case)
+
+
+def _fits(hypothesis: Hypothesis, case: NodeCase, k: float) -> bool:
+    try:
+        with np.errstate(all="ignore"):
+            predicted = hypothesis.predict()
+    except (NoOracle, ValueError, TypeError, IndexError):
+        return False  # no such node: the change does not fit its inputs
+    if np.shape(predicted) != np.shape(case.target):
+        return False
+    got = np.asarray(case.target)
+    plain = _as(predicted, got)
+    found = judge(case.output, [plain], got, np.asarray(predicted), _noisy(predicted, case), k=k)
+    return found.verdict == Verdict.FAITHFUL
+
+
+def _as(predicted: Any, got: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.asarray(predicted).astype(got.dtype)
+
+
+def _noisy(predicted: Any, case: NodeCase) -> Sequence[Any]:
+    """The node's own noise, around what is predicted."""
+    if (
+        not isinstance(case.truth, np.ndarray)
+        or case.truth.dtype.kind != "f"
+        or case.truth.shape != np.shape(predicted)
+    ):
+        return ()
+    return [predicted + (run - case.truth) for run in case.noisy if np.shape(run) == case.truth.shape]

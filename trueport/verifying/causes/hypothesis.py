@@ -1,0 +1,71 @@
+"""One way in which a node could have been misread, and what it would give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.verifying.locate import NodeCase
+
+__all__ = ["Hypothesis", "Rule", "altered", "replaced", "text"]
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """``predict`` gives the output that the target would show if ``what`` were so."""
+
+    kind: str
+    what: str
+    predict: Callable[[], Any]
+
+
+Rule = Callable[[NodeCase], Iterator[Hypothesis]]
+
+
+def altered(case: NodeCase, **attributes: Any) -> Callable[[], Any]:
+    """The node with other attributes (None removes one), on the same inputs."""
+    return lambda: _output(case, _copy(case.node, case.node.op_type, attributes), case.inputs)
+
+
+def replaced(case: NodeCase, op: str, inputs: Sequence[Any], **attributes: Any) -> Callable[[], Any]:
+    """Another operator on these inputs; its attributes are only those that are given."""
+    return lambda: case.again(_fresh(op, len(inputs), attributes), list(inputs))[0]
+
+
+def with_inputs(case: NodeCase, inputs: Sequence[Any]) -> Callable[[], Any]:
+    """The node on other inputs."""
+    return lambda: _output(case, _copy(case.node, case.node.op_type, {}), inputs)
+
+
+def _output(case: NodeCase, node: ir.Node, inputs: Sequence[Any]) -> Any:
+    names = [value.name for value in case.node.outputs]
+    return case.again(node, list(inputs))[names.index(case.output)]
+
+
+def _copy(node: ir.Node, op: str, attributes: dict[str, Any]) -> ir.Node:
+    """A node outside of any graph that says the same, but for some attributes."""
+    kept = {name: attr for name, attr in node.attributes.items() if name not in attributes}
+    made = _fresh(op, 0, {name: value for name, value in attributes.items() if value is not None})
+    inputs = [None if v is None else ir.Value(name=v.name, type=v.type, shape=v.shape) for v in node.inputs]
+    outputs = [ir.Value(name=v.name, type=v.type) for v in node.outputs]
+    return ir.Node(node.domain, op, inputs, [*kept.values(), *made.attributes.values()], outputs=outputs)
+
+
+def _fresh(op: str, inputs: int, attributes: dict[str, Any]) -> ir.Node:
+    return ir.node(
+        op, [ir.Value(name=f"in{index}") for index in range(inputs)], attributes, outputs=[ir.Value(name="out")]
+    )
+
+
+def text(value: Any) -> str:
+    """A number or a list, short enough for a sentence."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, float):
+        return f"{value:g}"
+    words = str(value)
+    return words if len(words) <= 60 else words[:57] + "…"

@@ -1,0 +1,100 @@
+"""Another operator in the node's place: dropped, another activation, reduction, pooling or rounding, another branch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from trueport.verifying.causes.hypothesis import Hypothesis, replaced
+from trueport.verifying.locate import NodeCase
+
+__all__ = ["other_operators"]
+
+_UNARY = tuple(
+    """Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity LeakyRelu Log Mish Neg Reciprocal Relu Round
+    Selu Sigmoid Sign Softplus Softsign Sqrt Swish Tanh ThresholdedRelu""".split()  # noqa: SIM905
+)
+_BINARY = tuple(
+    """Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or Pow Sub
+    Xor""".split()  # noqa: SIM905
+)
+_REDUCTIONS = tuple(
+    """ReduceL1 ReduceL2 ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
+    ReduceSumSquare""".split()  # noqa: SIM905
+)
+_POOLS = ("AveragePool", "MaxPool")
+_GLOBAL_POOLS = ("GlobalAveragePool", "GlobalMaxPool")
+_ALONG = ("Softmax", "LogSoftmax", "Hardmax")
+_FAMILIES = (_UNARY, _BINARY, _REDUCTIONS, _POOLS, _GLOBAL_POOLS, _ALONG)
+
+
+def other_operators(case: NodeCase) -> Iterator[Hypothesis]:
+    """What other operators would give on the same inputs."""
+    yield from _passed_through(case)
+    yield from _roundings(case)
+    attributes = {name: attr.value for name, attr in case.node.attributes.items()}
+    for family in _FAMILIES:
+        if case.node.op_type not in family or case.node.domain:
+            continue
+        for op in family:
+            if op != case.node.op_type:
+                given = attributes if family in (_REDUCTIONS, _POOLS, _ALONG) else {}
+                words = f"it behaves as {op}, the source has {case.node.op_type}"
+                yield Hypothesis("operator", words, replaced(case, op, _present(case), **_fitting(op, given)))
+        if family is _UNARY:
+            yield Hypothesis(
+                "operator", "it behaves as a Relu that is clipped at 6", lambda: np.clip(case.inputs[0], 0, 6)
+            )
+            tanh = replaced(case, "Gelu", _present(case), approximate="tanh")
+            yield Hypothesis("operator", "it behaves as Gelu with the tanh formula", tanh)
+
+
+def _present(case: NodeCase) -> list[Any]:
+    return [array for array in case.inputs if array is not None]
+
+
+def _fitting(op: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    dropped = {"MaxPool": {"count_include_pad"}, "AveragePool": {"storage_order"}}.get(op, set())
+    return {name: value for name, value in attributes.items() if name not in dropped}
+
+
+def _passed_through(case: NodeCase) -> Iterator[Hypothesis]:
+    for index, array in enumerate(case.inputs):
+        if isinstance(array, np.ndarray) and np.shape(array) == np.shape(case.target):
+            words = f"the node is skipped: input {index} passes through"
+            yield Hypothesis("operator", words, lambda array=array: array)  # type: ignore[misc]
+
+
+def _roundings(case: NodeCase) -> Iterator[Hypothesis]:
+    """Where the node rounds: the other ways to treat a half."""
+    if case.node.op_type not in ("Round", "QuantizeLinear", "Cast") or not isinstance(case.inputs[0], np.ndarray):
+        return
+    x = case.inputs[0]
+    ways = {
+        "halves go away from zero": lambda v: np.sign(v) * np.floor(np.abs(v) + 0.5),
+        "halves go up": lambda v: np.floor(v + 0.5),
+        "it rounds down": np.floor,
+        "it rounds up": np.ceil,
+        "it rounds to zero": np.trunc,
+        "it rounds to the nearest even": np.rint,
+    }
+    for words, way in ways.items():
+        if case.node.op_type == "QuantizeLinear":
+            yield Hypothesis("rounding", words, lambda way=way: _quantized(case, way))  # type: ignore[misc]
+        elif case.node.op_type == "Round" or np.asarray(case.target).dtype.kind in "iu":
+            yield Hypothesis("rounding", words, lambda way=way: way(x).astype(np.asarray(case.target).dtype))  # type: ignore[misc]
+
+
+def _quantized(case: NodeCase, way: Any) -> Any:
+    x, scale = case.inputs[0], case.inputs[1]
+    zero = case.inputs[2] if len(case.inputs) > 2 and case.inputs[2] is not None else np.uint8(0)
+    axis = case.node.attributes["axis"].as_int() if "axis" in case.node.attributes else 1
+    shape = [1] * x.ndim
+    if np.ndim(scale) == 1 and np.size(scale) > 1:
+        shape[axis] = -1
+        scale, zero = np.reshape(scale, shape), np.reshape(zero, shape)
+    target = np.asarray(case.target).dtype
+    info = np.iinfo(target)
+    return np.clip(way(x / scale) + np.asarray(zero, np.float64), info.min, info.max).astype(target)
