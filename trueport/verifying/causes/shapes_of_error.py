@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -64,7 +65,11 @@ def _permuted(truth: np.ndarray) -> Iterator[Hypothesis]:
         if perm != tuple(range(truth.ndim)) and turned.shape == truth.shape:
             yield Hypothesis("layout", f"its result is transposed by {list(perm)}", lambda t=turned: t)  # type: ignore[misc]
     for axis in range(truth.ndim):
-        ways = {"reversed": (np.flip, axis), "shifted by one": (np.roll, 1, axis), "shifted back": (np.roll, -1, axis)}
+        ways: dict[str, tuple[Any, ...]] = {
+            "reversed": (np.flip, axis),
+            "shifted by one": (np.roll, 1, axis),
+            "shifted back": (np.roll, -1, axis),
+        }
         for words, (way, *how) in ways.items() if truth.shape[axis] > 1 else ():
             moved = functools.partial(way, truth, *how)
             yield Hypothesis("layout", f"its result is {words} along axis {axis}", moved)
