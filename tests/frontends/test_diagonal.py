@@ -14,7 +14,7 @@ from tests.frontends.test_shape import DTYPES, TWO, ramp
 linalg = tf.linalg
 ALIGNED = ["RIGHT_LEFT", "LEFT_RIGHT", "LEFT_LEFT", "RIGHT_RIGHT"]
 BANDS = [(-1, 2), (-1, 0), (0, 1), (1, 2), (-2, -1)]
-SHAPES = [[ramp(2, 3, 4)], [ramp(5, 6, 3)]]
+SHAPES = [[ramp(2, 3, 4)], [ramp(5, 6, 3)], [ramp(0, 3, 4)]]
 
 
 def test_short_graphs_where_sizes_are_known() -> None:

@@ -98,7 +98,7 @@ def test_parts_by_begin_and_size() -> None:
         *OPEN,
     )
     agree(
-        lambda x, b, s: (tf.slice(x, b, s), tf.slice(x, b, [1, 1]), tf.slice(x, [1, 1], s)),
+        lambda x, b, s: (tf.slice(x, b, s), tf.slice(x, b, [1, 1]), tf.slice(x, [1, 1], s), tf.slice(x, b, [-1, 2])),
         [ramp(3, 4), np.int32([0, 1]), np.int32([2, -1])],
         [ramp(5, 6), np.int32([2, 0]), np.int32([-1, 3])],
     )

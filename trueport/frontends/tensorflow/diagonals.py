@@ -14,7 +14,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.shapes import Element, dim_elements, reshaped, vector
+from trueport.frontends.tensorflow.shapes import Element, dim_elements, multiplied, reshaped, vector
 
 __all__ = ["Band", "plus", "put", "scalar", "taken"]
 
@@ -46,7 +46,7 @@ def taken(t: Translation, matrix: ir.Value, band: Band, padding: ir.Value | None
     """The band of the last two axes."""
     *batch, height, width = dim_elements(t, matrix)
     rows, columns = scalar(t, height), scalar(t, width)
-    flat = reshaped(t, matrix, [*batch, height * width if isinstance(height, int) and isinstance(width, int) else -1])
+    flat = reshaped(t, matrix, [*batch, multiplied(t, height, width)])
     if band.single:
         return t.op.Gather(flat, _line(t, band.lower, rows, columns), axis=-1)
     numbers = t.op.const(np.arange(band.upper, band.lower - 1, -1)[:, None])
@@ -91,7 +91,7 @@ def put(
         place = t.op.Add(t.op.Min(down, across), indent)
         index = t.op.Add(t.op.Mul(t.op.Sub(band.upper, number), longest), place)
         *batch, _, length = dim_elements(t, diagonal)
-        flat = reshaped(t, diagonal, [*batch, length * band.count if isinstance(length, int) else -1])
+        flat = reshaped(t, diagonal, [*batch, multiplied(t, length, band.count)])
     return t.op.Where(inside, t.op.Gather(flat, t.op.Where(inside, index, 0), axis=-1), others)
 
 

@@ -90,9 +90,11 @@ def dim_elements(t: Translation, value: ir.Value) -> list[Element]:
     return [Dim(value, axis) if dim is None else dim for axis, dim in enumerate(t.dims(value))]
 
 
-def multiplied(t: Translation, part: Element, factor: int) -> Element:
-    """An element times a number."""
-    return part * factor if isinstance(part, int) else Item(t.op.Mul(vector(t, [part]), [factor]), 0)
+def multiplied(t: Translation, part: Element, factor: Element) -> Element:
+    """The product of two elements."""
+    if isinstance(part, int) and isinstance(factor, int):
+        return part * factor
+    return Item(t.op.Mul(vector(t, [part]), vector(t, [factor])), 0)
 
 
 def divided(t: Translation, part: Element, divisor: int) -> Element:
@@ -133,7 +135,7 @@ def _through(value: ir.Value) -> list[Element] | None:
     """The elements as the node that makes the value takes them from others; None where it computes them."""
     node = value.producer()
     data = node.inputs[0] if node is not None and node.inputs else None
-    if node is None or data is None or value.dtype not in _WHOLE:
+    if node is None or data is None or value.dtype not in _WHOLE or not _is_flat(value):
         return None
     match node.op_type:
         case "Shape":
@@ -147,9 +149,9 @@ def _through(value: ir.Value) -> list[Element] | None:
         case "Concat":
             listed = [elements(part) for part in node.inputs if part is not None]
             return None if None in listed else [part for inner in listed for part in inner or ()]
-        case "Identity" | "Unsqueeze" | "Squeeze" | "Reshape" if _is_flat(value) and _is_flat(data):
+        case "Identity" | "Unsqueeze" | "Squeeze" | "Reshape" if _is_flat(data):
             return elements(data)
-        case "Gather" if _rank(data) == 1 and _is_flat(value):
+        case "Gather" if _rank(data) == 1:
             inner, indices = elements(data), known_array(node.inputs[1])
             return None if inner is None or indices is None else [inner[int(index)] for index in indices.ravel()]
         case "Slice" if _rank(data) == 1:

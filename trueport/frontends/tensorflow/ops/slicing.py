@@ -97,16 +97,12 @@ def tensor_strided_slice_update(
 @maps("XlaDynamicUpdateSlice", domain=TF, fidelity=BITWISE)
 def xla_dynamic_update_slice(t: Translation, input: ir.Value, update: ir.Value, indices: ir.Value) -> ir.Value:
     starts, dims, sizes = _entries(t, indices), dim_elements(t, input), dim_elements(t, update)
-    return _overwritten(
-        t,
-        input,
-        [
-            _window(t, axis, *of_axis)
-            for axis, of_axis in enumerate(zip(starts, dims, sizes, strict=True))
-            if not (isinstance(of_axis[1], int) and of_axis[1] == of_axis[2])
-        ],
-        update,
-    )
+    spans = [
+        _window(t, axis, start, dim, size)
+        for axis, (start, dim, size) in enumerate(zip(starts, dims, sizes, strict=True))
+        if not (isinstance(dim, int) and dim == size)
+    ]
+    return _overwritten(t, input, spans, update)
 
 
 def _window(t: Translation, axis: int, start: Element, dim: Element, size: Element) -> Span:
@@ -164,8 +160,10 @@ def _gathered(t: Translation, value: ir.Value, pick: Pick) -> ir.Value:
 
 def _end(t: Translation, start: Element, count: Element) -> Element:
     """Where a part of ``count`` elements ends; a count of -1 means all that follow."""
+    if count == -1:
+        return LAST
     if isinstance(start, int) and isinstance(count, int):
-        return LAST if count == -1 else start + count
+        return start + count
     if start == 0 and isinstance(count, Dim):
         return count
     sizes = vector(t, [count])
