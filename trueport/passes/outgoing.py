@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import onnx_ir as ir
-from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from trueport.fidelity import Loss
 from trueport.passes.fold import fold_constants
 from trueport.passes.fuse import simplify
 from trueport.passes.layout import assign_layouts
 from trueport.passes.lower.model import lower_model
+from trueport.passes.recognize.activation import recognize_activations
+from trueport.passes.prune import prune
 from trueport.passes.recognize.bias import recognize_biases
+from trueport.passes.recognize.dense import recognize_dense
 from trueport.passes.recognize.normalization import recognize_normalizations
 from trueport.passes.recognize.recurrent import recognize_recurrences
 from trueport.passes.recognize.views import store_views
@@ -34,7 +36,7 @@ _MAX_FOLDING_ROUNDS = 8
 
 def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
     """Drop what does nothing, know what can be known, cancel transposes, lower the opset, in place."""
-    RemoveUnusedNodesPass()(model)
+    prune(model)
     infer_shapes(model)
     for _ in range(_MAX_FOLDING_ROUNDS):
         if not fold_constants(model):
@@ -42,14 +44,16 @@ def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
         infer_shapes(model)
     simplify(model)
     recognize_recurrences(model)
+    recognize_dense(model)
+    recognize_activations(model, opset)
     recognize_normalizations(model, opset)
     recognize_biases(model)
-    RemoveUnusedNodesPass()(model)
+    prune(model)
     store_views(model)
     # No operator of ONNX wants channel-last data: those with channels keep their order, all others follow them.
     assign_layouts(model, lambda _: False)
     fold_constants(model)
     simplify(model)
-    RemoveUnusedNodesPass()(model)
+    prune(model)
     lower_model(model, opset, apart=_WITHOUT_KERNEL)
     return []

@@ -1,4 +1,4 @@
-"""Loops whose step is an LSTM, GRU or RNN cell become that operator.
+"""Loops and unrolled chains whose step is an LSTM, GRU or RNN cell become that operator.
 
 A cell that is found leaves its loop: the loop goes when nothing else is in it, otherwise it reads the operator's
 results. So cells that stand on each other in one loop are found one by one.
@@ -7,10 +7,11 @@ results. So cells that stand on each other in one loop are found one by one.
 from __future__ import annotations
 
 import onnx_ir as ir
-from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from trueport.passes.layout.workshop import Workshop
+from trueport.passes.prune import prune
 from trueport.passes.recognize.match import dims_of, ints_of, maker
+from trueport.passes.recognize.recurrent_chains import replace_chains
 from trueport.passes.recognize.recurrent_emit import Bench, is_reversal
 from trueport.passes.recognize.recurrent_loops import extract_cell
 
@@ -27,13 +28,14 @@ def recognize_recurrences(model: ir.Model) -> int:
             while loop is not None:
                 done, loop = extract_cell(loop, shop, model.graph)
                 found += done
+        found += replace_chains(graph, shop, model.graph)
     if found:
-        RemoveUnusedNodesPass()(model)
+        prune(model)
         for graph in model.graphs():
             for node in list(graph):
                 _read_only_row(node)
                 _cancel_reversal(node, shop, model.graph)
-        RemoveUnusedNodesPass()(model)
+        prune(model)
     return found
 
 

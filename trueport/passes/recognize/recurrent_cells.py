@@ -98,9 +98,9 @@ class _Reader:
         if node is None or node.inputs[0] is None:
             return None
         if node.op_type == "Add":
-            sides = [self.sum(side, begin, end) for side in node.inputs if side is not None]
-            known = [side for side in sides if side is not None]
-            return known[0] + known[1] if len(known) == 2 else None
+            left = self.sum(node.inputs[0], begin, end)
+            right = self.sum(node.inputs[1], begin, end) if left is not None and node.inputs[1] is not None else None
+            return None if left is None or right is None else left + right
         if node.op_type == "MatMul":
             found = self.weight(node.inputs[1], begin, end) if len(dims_of(node.inputs[1]) or ()) == 2 else None
             return None if found is None else _Sum(products=((plain(node.inputs[0]), found),))
@@ -182,7 +182,22 @@ def _activations(value: ir.Value) -> Iterator[tuple[Activation, ir.Value]]:
     node = maker(value, "Sigmoid", "Tanh", "Relu", "Softsign", "Softplus", "Elu", "LeakyRelu", "HardSigmoid")
     if node is not None and node.inputs[0] is not None:
         yield Activation(node.op_type, *_parameters(node)), node.inputs[0]
+    yield from _hard_sigmoid(value)
     yield Activation("Affine", (1.0,), (0.0,)), value
+
+
+def _hard_sigmoid(value: ir.Value) -> Iterator[tuple[Activation, ir.Value]]:
+    """clip(x + a, 0, b) / b"""
+    quotient = maker(value, "Div")
+    clip = maker(quotient.inputs[0], "Clip") if quotient is not None else None
+    shift = maker(clip.inputs[0], "Add") if clip is not None and len(clip.inputs) == 3 else None
+    if quotient is None or clip is None or shift is None:
+        return
+    by = scalar_of(quotient.inputs[1])
+    for inner, added in orders(shift):
+        plus = scalar_of(added)
+        if by and plus is not None and scalar_of(clip.inputs[1]) == 0.0 and scalar_of(clip.inputs[2]) == by:
+            yield Activation("HardSigmoid", (1 / by,), (plus / by,)), inner
 
 
 _DEFAULTS = {"Elu": (1.0,), "LeakyRelu": (0.01,), "HardSigmoid": (0.2, 0.5)}

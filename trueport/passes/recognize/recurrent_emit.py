@@ -14,7 +14,7 @@ from trueport.passes.layout.workshop import Workshop
 from trueport.passes.recognize.match import MADE_BY, dims_of, ints_of, is_constant, maker, scalar_of
 from trueport.passes.recognize.recurrent_cells import Cell, Columns, Gate
 
-__all__ = ["Bench", "Recurrence", "emit", "is_fit", "is_reversal"]
+__all__ = ["Bench", "Recurrence", "emit", "is_fit", "is_reversal", "reversed_rows"]
 
 _LAST = np.iinfo(np.int64).max
 
@@ -65,7 +65,7 @@ class Recurrence:
     """What the node of a recurrence makes, without the axis of directions."""
 
     sequence: ir.Value
-    """the state after each step, (time, batch, width)"""
+    """the state after the step of each row, (time, batch, width)"""
     last: tuple[ir.Value, ...]
     """the states after the last step"""
 
@@ -86,14 +86,14 @@ def _columns(gate: Gate) -> tuple[Columns, ...]:
     return (gate.kernel, gate.recurrent, *gate.biases, *gate.state_biases)
 
 
-def emit(bench: Bench, cell: Cell, data: ir.Value, initial: Sequence[ir.Value], name: str) -> Recurrence:
+def emit(
+    bench: Bench, cell: Cell, data: ir.Value, initial: Sequence[ir.Value], name: str, *, backwards: bool
+) -> Recurrence:
     """``data`` is (time, batch, features), ``initial`` the states before the first step."""
     width = cell.width
-    reversed_data = is_reversal(data, 0)
-    source = data if reversed_data is None else reversed_data
     time, batch = (dims_of(data) or (None, None))[:2]
     inputs = [
-        source,
+        data,
         _weights(bench, [gate.kernel for gate in cell.gates], f"{name}.W"),
         _weights(bench, [gate.recurrent for gate in cell.gates], f"{name}.R"),
         _biases(bench, cell, f"{name}.B"),
@@ -104,13 +104,11 @@ def emit(bench: Bench, cell: Cell, data: ir.Value, initial: Sequence[ir.Value], 
         inputs.pop()
     names = [f"{name}.Y", *(f"{name}.Y_{what}" for what in "hc"[: len(cell.state)])]
     shapes = [[time, 1, batch, width], *([1, batch, width] for _ in cell.state)]
-    attributes = {**_attributes(cell), "direction": "forward" if reversed_data is None else "reverse"}
+    attributes = {**_attributes(cell), "direction": "reverse" if backwards else "forward"}
     whole, *last = bench.nodes(cell.op, inputs, attributes, names, shapes)
     rows = bench.node(
         "Squeeze", [whole, bench.ints(f"{name}.axis", [1])], {}, f"{name}.rows", shape=[time, batch, width]
     )
-    if reversed_data is not None:
-        rows = _reversed(bench, rows, f"{name}.reversed")
     zero = bench.ints(f"{name}.axis", [0])
     states = [bench.node("Squeeze", [value, zero], {}, f"{value.name}.state", shape=[batch, width]) for value in last]
     return Recurrence(rows, tuple(states))
@@ -246,7 +244,8 @@ def is_reversal(value: ir.Value, axis: int) -> ir.Value | None:
     return node.inputs[0] if whole and ends[0] <= -(1 << 31) else None
 
 
-def _reversed(bench: Bench, value: ir.Value, name: str) -> ir.Value:
+def reversed_rows(bench: Bench, value: ir.Value, name: str) -> ir.Value:
+    """The last row first."""
     bounds = [
         bench.ints(f"{name}.{what}", [number])
         for what, number in (("begin", -1), ("end", -_LAST), ("axis", 0), ("step", -1))

@@ -9,9 +9,10 @@ import onnx_ir as ir
 
 from trueport.ir.provenance import inherit
 from trueport.passes.layout.workshop import Workshop
+from trueport.passes.prune import discard, prune_graph
 from trueport.passes.recognize.match import MADE_BY, dims_of, ints_of, is_constant, maker, scalar_of
 from trueport.passes.recognize.recurrent_cells import Cell, cells, plain
-from trueport.passes.recognize.recurrent_emit import Bench, Recurrence, emit, is_fit, is_reversal
+from trueport.passes.recognize.recurrent_emit import Bench, Recurrence, emit, is_fit, is_reversal, reversed_rows
 
 __all__ = ["extract_cell"]
 
@@ -72,7 +73,11 @@ def extract_cell(node: ir.Node, shop: Workshop, root: ir.Graph) -> tuple[bool, i
         initial = [node.inputs[2 + place] for place in places]
         data = _limited(bench, rows, node.inputs[0])
         name = cell.made[0].name or cell.op
-        made = emit(bench, cell, data, [value for value in initial if value is not None], name)
+        turned = is_reversal(data, 0)
+        states = [value for value in initial if value is not None]
+        made = emit(bench, cell, turned or data, states, name, backwards=turned is not None)
+        if turned is not None:
+            made = Recurrence(reversed_rows(bench, made.sequence, f"{name}.reversed"), made.last)
         return True, _without(loop, cell, places, made, region, bench)
     return False, None
 
@@ -216,8 +221,7 @@ def _without(
     left = [place for place in range(len(node.outputs)) if place not in known]
     if not left:
         bench.graph.remove(node, safe=True)
-        loop.body.outputs.clear()
-        _drop_unused(loop.body)
+        discard(loop.body)
         return None
     _read_rows(loop, cell, made.sequence, region, bench)
     return _rebuilt(loop, left, bench)
@@ -259,14 +263,6 @@ def _rebuilt(loop: _Loop, left: Sequence[int], bench: Bench) -> ir.Node:
     bench.graph.insert_before(node, new)
     bench.graph.remove(node, safe=True)
     body.outputs[:] = [going, *outputs]
-    dead = [value for value in body.inputs[2:] if value not in params]
-    _drop_unused(body)
+    prune_graph(body)
     body.inputs[:] = [*body.inputs[:2], *params]
-    assert not any(value.uses() for value in dead)
     return new
-
-
-def _drop_unused(graph: ir.Graph) -> None:
-    for node in reversed(list(graph)):
-        if not any(value.uses() or value.is_graph_output() for value in node.outputs):
-            graph.remove(node, safe=True)
