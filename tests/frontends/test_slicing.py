@@ -141,3 +141,17 @@ def test_windows_overwritten_where_they_fit() -> None:
     )
     static = agree(lambda x, u: update(x, [0, 1], u), *[[ramp(2, 4), -ramp(2, 2)]] * 2)
     assert op_types(static) == ["Slice", "Slice", "Concat"]
+
+
+def test_overwritten_slices_of_variables() -> None:
+    class Holder(tf.Module):
+        def __init__(self) -> None:
+            self.held = tf.Variable(ramp(4, 3))
+
+        @tf.function(input_signature=[tf.TensorSpec((2, 3))])
+        def __call__(self, x: Any) -> Any:
+            start = tf.identity(self.held)
+            self.held[1:3].assign(x)
+            return self.held + 1, self.held.assign(start)
+
+    agree(Holder(), [-ramp(2, 3)], [ramp(2, 3) * 9])

@@ -89,3 +89,10 @@ def test_evenly_spaced(dtype: Any) -> None:
         [*scalars(dtype, 0.1, 9), np.int32(5)],
         [*scalars(dtype, 5, -3), np.int32(1)],
     )
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+def test_places_of_flat_indices(dtype: Any) -> None:
+    agree(lambda i: tf.unravel_index(i, tf.constant([3, 4, 5], dtype)), [dtype([0, 7, 59])], [dtype([21, 20])])
+    agree(lambda i: tf.unravel_index(i, tf.constant([7], dtype)), [dtype([0, 6])], [dtype([1])])
+    agree(lambda i: tf.unravel_index(i, tf.constant([3, 4], dtype)), [dtype(5)], [dtype(11)])

@@ -75,3 +75,12 @@ def lin_space(t: Translation, start: ir.Value, stop: ir.Value, num: ir.Value) ->
     steps = t.op.Cast(t.op.Range(0, before_last, 1), to=t.dtype(start))
     last = t.op.Where(t.op.Equal(before_last, 0), start, stop)
     return t.op.Concat(t.op.Add(start, t.op.Mul(steps, step)), t.op.Unsqueeze(last, [0]), axis=0)
+
+
+@maps("UnravelIndex", domain=TF, fidelity=BITWISE)
+def unravel_index(t: Translation, indices: ir.Value, dims: ir.Value) -> ir.Value:
+    sizes = t.need(dims, "dims")
+    steps = np.append(np.cumprod(sizes[:0:-1])[::-1], 1)
+    column = (-1, *(1,) * t.rank(indices))
+    places = t.op.Div(t.op.Unsqueeze(indices, [0]), t.op.like(steps.reshape(column), indices))
+    return t.op.Mod(places, t.op.like(sizes.reshape(column), indices))

@@ -198,6 +198,7 @@ def concat_offset(t: Translation, concat_dim: ir.Value, shape: tuple[ir.Value, .
 _DEBUGGING = {"tensor_name": "for the debugger only", "debug_ops_spec": "for the debugger only"}
 
 
+@maps("GuaranteeConst", domain=TF, fidelity=BITWISE)
 @maps("Copy", domain=TF, fidelity=BITWISE, ignores=_DEBUGGING)
 @maps("CopyHost", domain=TF, fidelity=BITWISE, ignores=_DEBUGGING)
 def copy(t: Translation, input: ir.Value) -> ir.Value:

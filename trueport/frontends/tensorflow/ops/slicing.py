@@ -22,6 +22,8 @@ from trueport.frontends.tensorflow.shapes import (
     vector,
 )
 from trueport.frontends.tensorflow.slices import LAST, Masks, Pick, Span, Spec, after, resolved, sliced
+from trueport.frontends.tensorflow.values import Translated
+from trueport.frontends.tensorflow.variables import read_variable, write_variable
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -81,17 +83,42 @@ def tensor_strided_slice_update(
     new_axis_mask: int,
     shrink_axis_mask: int,
 ) -> ir.Value:
-    # The slice of a tensor that holds its own indices says which elements the value takes the place of.
-    flat = t.op.Reshape(input, [-1])
+    masks = Masks(begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return _updated(t, input, (begin, end, strides), masks, value)
+
+
+@maps("ResourceStridedSliceAssign", domain=TF, fidelity=BITWISE)
+def resource_strided_slice_assign(
+    t: Translation,
+    ref: Translated,
+    begin: ir.Value,
+    end: ir.Value,
+    strides: ir.Value,
+    value: ir.Value,
+    *,
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> None:
+    masks = Masks(begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    before = read_variable(t, ref, t.dtype(value))
+    write_variable(t, ref, _updated(t, before, (begin, end, strides), masks, value))
+
+
+def _updated(
+    t: Translation, input: ir.Value, bounds: tuple[ir.Value, ir.Value, ir.Value], masks: Masks, value: ir.Value
+) -> ir.Value:
+    """The input with a value, broadcast, in place of a strided slice of it."""
     dims = t.dims(input)
     count = t.op.Size(input) if None in dims else math.prod(dim or 0 for dim in dims)
-    places = reshaped(t, t.op.Range(0, count, 1), dim_elements(t, input))
-    masks = Masks(begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    hit = _strided(t, places, begin, end, strides, masks)
+    # The slice of a tensor that holds its own indices says which elements the value takes the place of.
+    hit = _strided(t, reshaped(t, t.op.Range(0, count, 1), dim_elements(t, input)), *bounds, masks)
     known = t.dims(value) == t.dims(hit) and None not in t.dims(hit)
     update = value if known else t.op.Expand(value, dim_vector(t, hit))
-    made = t.op.ScatterElements(flat, t.op.Reshape(hit, [-1]), t.op.Reshape(update, [-1]), axis=0)
-    return reshaped(t, made, dim_elements(t, input))
+    flat = [t.op.Reshape(part, [-1]) for part in (input, hit, update)]
+    return reshaped(t, t.op.ScatterElements(*flat, axis=0), dim_elements(t, input))
 
 
 @maps("XlaDynamicUpdateSlice", domain=TF, fidelity=BITWISE)
