@@ -85,6 +85,11 @@ def test_solve(adjoint: bool, batch: tuple[int, ...]) -> None:
     )
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_solve_of_other_magnitudes(scale: float) -> None:
+    agree(tf.linalg.inv, *([square(n, 4) * np.float32(scale)] for n in (2, 3)), terms=TERMS)
+
+
 @pytest.mark.parametrize("lower", [False, True])
 @pytest.mark.parametrize("adjoint", [False, True])
 def test_banded_triangular_solve(lower: bool, adjoint: bool) -> None:

@@ -139,9 +139,9 @@ def solved(t: Translation, matrix: ir.Value, right: ir.Value) -> ir.Value:
         pivot, column = cells.cell(b, rest, k), cells.column(b, rest, k)
         here = b.op.Equal(cells.rows, k)
         # The pivot's own row is divided by it, all others lose their share of that row.
-        share = b.op.Where(here, b.op.Sub(pivot, b.op.like(1, pivot)), column)
         row, known = (b.op.Div(cells.row(b, part, k), pivot) for part in (rest, answer))
-        return [b.op.Sub(rest, b.op.MatMul(share, row)), b.op.Sub(answer, b.op.MatMul(share, known))]
+        less = (b.op.Sub(part, b.op.MatMul(column, own)) for part, own in ((rest, row), (answer, known)))
+        return [b.op.Where(here, own, other) for own, other in zip((row, known), less, strict=True)]
 
     return repeated(t, cells.width, [matrix, right], step)[1]
 
