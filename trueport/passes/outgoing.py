@@ -8,9 +8,11 @@ from trueport.fidelity import Loss
 from trueport.passes.fold import fold_constants
 from trueport.passes.fuse import simplify
 from trueport.passes.layout import assign_layouts
+from trueport.passes.layout.channel_first import CHANNEL_FIRST
+from trueport.passes.layout.rules import RULES
 from trueport.passes.lower.model import lower_model
-from trueport.passes.recognize.activation import recognize_activations
 from trueport.passes.prune import prune
+from trueport.passes.recognize.activation import recognize_activations
 from trueport.passes.recognize.bias import recognize_biases
 from trueport.passes.recognize.dense import recognize_dense
 from trueport.passes.recognize.normalization import recognize_normalizations
@@ -51,9 +53,11 @@ def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
     prune(model)
     store_views(model)
     # No operator of ONNX wants channel-last data: those with channels keep their order, all others follow them.
-    assign_layouts(model, lambda _: False)
+    assign_layouts(model, lambda _: False, {**RULES, **CHANNEL_FIRST})
     fold_constants(model)
     simplify(model)
+    recognize_biases(model)
+    store_views(model)
     prune(model)
     lower_model(model, opset, apart=_WITHOUT_KERNEL)
     return []

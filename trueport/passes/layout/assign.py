@@ -2,37 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.layouts import Perm, compose, identity, inverse, is_identity, lift, note_held
-from trueport.passes.layout.decide import decide, subgraphs_of
-from trueport.passes.layout.plan import Form, Plan, dims_of
+from trueport.passes.layout.decide import decide, rules_of, subgraphs_of
+from trueport.passes.layout.plan import Form, Plan, Rule, dims_of
 from trueport.passes.layout.roots import Roots, same_but_for_units
+from trueport.passes.layout.rules import RULES
 from trueport.passes.layout.workshop import Workshop
 
 __all__ = ["assign_layouts"]
 
 
-def assign_layouts(model: ir.Model, honours_channels_last: Callable[[ir.Node], bool]) -> None:
+def assign_layouts(
+    model: ir.Model, honours_channels_last: Callable[[ir.Node], bool], rules: Mapping[str, Rule] = RULES
+) -> None:
     """Run operators with a channel axis, and what lies between them, on channel-last data, in place.
 
     ``honours_channels_last`` says of a node whether the target's handler takes input 0 and makes output 0
     channel-last when ``node.meta["channels_last"]`` is set. Shapes must be inferred. The graph's inputs and
     outputs stay as they are; an inner value that is held in another order says so (see trueport.ir.layouts).
+    ``rules``: how the target's operators carry an order of axes, by name.
     """
     shop = Workshop(model)
-    _assign(model.graph, shop, honours_channels_last)
+    _assign(model.graph, shop, rules_of(honours_channels_last, rules))
 
 
-def _assign(graph: ir.Graph, shop: Workshop, honours: Callable[[ir.Node], bool]) -> None:
+def _assign(graph: ir.Graph, shop: Workshop, rule_of: Callable[[ir.Node], Rule | None]) -> None:
     roots = Roots(graph)
-    _Rewrite(graph, shop, roots).run(decide(graph, roots, honours))
+    _Rewrite(graph, shop, roots).run(decide(graph, roots, rule_of))
     for node in graph:
         for subgraph in subgraphs_of(node):
-            _assign(subgraph, shop, honours)
+            _assign(subgraph, shop, rule_of)
 
 
 class _Rewrite:

@@ -9,31 +9,31 @@ that its users want.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import onnx_ir as ir
 
 from trueport.ir.layouts import Perm, channels_last, identity, is_identity
 from trueport.passes.layout.plan import Form, Plan, Rule, dims_of, is_constant, rank_of
 from trueport.passes.layout.roots import Roots, same_but_for_units, volume
-from trueport.passes.layout.rules import CHANNELS, RULES, gains_from_channels_last
+from trueport.passes.layout.rules import CHANNELS, gains_from_channels_last
 
-__all__ = ["captured", "decide", "subgraphs_of"]
+__all__ = ["captured", "decide", "rules_of", "subgraphs_of"]
 
-Honours = Callable[[ir.Node], bool]
+RuleOf = Callable[[ir.Node], Rule | None]
 Orders = dict[ir.Value, dict[Perm, None]]
 """Ordered sets of the orders of each root."""
 
 
-def decide(graph: ir.Graph, roots: Roots, honours: Honours) -> dict[ir.Node, Plan]:
+def decide(graph: ir.Graph, roots: Roots, rule_of: RuleOf) -> dict[ir.Node, Plan]:
     """The plans of all nodes that run on permuted data; the others run as they are."""
-    wants = _wants(graph, roots, honours)
+    wants = _wants(graph, roots, rule_of)
     held: Orders = {}
     plans: dict[ir.Node, Plan] = {}
     for node in graph:
         if node.outputs and node.outputs[0] in roots:
             continue
-        plan = _chosen(node, roots, honours, wants, held)
+        plan = _chosen(node, roots, rule_of, wants, held)
         if any(plan.inputs) or any(plan.outputs):
             plans[node] = plan
         for value, form in _needs(node, plan):
@@ -64,10 +64,15 @@ def _as_is(node: ir.Node) -> Plan:
     return Plan((None,) * len(node.inputs), (None,) * len(node.outputs))
 
 
-def _rule(node: ir.Node, honours: Honours) -> Rule | None:
-    if node.meta.get("channels_last"):
-        return None  # it has its layout already
-    return (RULES.get(node.op_type) if not node.domain else None) or (CHANNELS if honours(node) else None)
+def rules_of(honours: Callable[[ir.Node], bool], rules: Mapping[str, Rule]) -> RuleOf:
+    """Which rule a node follows: one by its operator, or that of operators with a channel axis of their own."""
+
+    def rule_of(node: ir.Node) -> Rule | None:
+        if node.meta.get("channels_last"):
+            return None  # it has its layout already
+        return (rules.get(node.op_type) if not node.domain else None) or (CHANNELS if honours(node) else None)
+
+    return rule_of
 
 
 def _seed(node: ir.Node, rule: Rule | None) -> Plan | None:
@@ -105,7 +110,7 @@ def _hold(held: Orders, root: ir.Value, perm: Form, *, first: bool = False) -> N
         held[root] = known
 
 
-def _wants(graph: ir.Graph, roots: Roots, honours: Honours) -> Orders:
+def _wants(graph: ir.Graph, roots: Roots, rule_of: RuleOf) -> Orders:
     wants: Orders = {}
 
     def want(value: ir.Value, form: Form) -> None:
@@ -118,15 +123,15 @@ def _wants(graph: ir.Graph, roots: Roots, honours: Honours) -> Orders:
     for node in reversed(graph):
         if node.outputs and node.outputs[0] in roots:
             continue
-        plan = _leaning(node, honours, wants)
+        plan = _leaning(node, rule_of, wants)
         for value, form in _needs(node, plan) if plan else ():
             want(value, form)
     return wants
 
 
-def _leaning(node: ir.Node, honours: Honours, wants: Orders) -> Plan | None:
+def _leaning(node: ir.Node, rule_of: RuleOf, wants: Orders) -> Plan | None:
     """What a node would have its inputs be; None where it does not mind."""
-    rule = _rule(node, honours)
+    rule = rule_of(node)
     if rule is None:
         return _as_is(node)
     seed = _seed(node, rule)
@@ -140,8 +145,8 @@ def _leaning(node: ir.Node, honours: Honours, wants: Orders) -> Plan | None:
     return _fitting(node, rule.of_output(node, special[0])) if special else _as_is(node)
 
 
-def _chosen(node: ir.Node, roots: Roots, honours: Honours, wants: Orders, held: Orders) -> Plan:
-    rule = _rule(node, honours)
+def _chosen(node: ir.Node, roots: Roots, rule_of: RuleOf, wants: Orders, held: Orders) -> Plan:
+    rule = rule_of(node)
     if rule is None:
         return _as_is(node)
     seed = _seed(node, rule)
