@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -116,3 +117,25 @@ def test_what_onnx_cannot_say(function: Any, says: str) -> None:
 )
 def test_patterns_that_are_fixed(pattern: str, want: list[str] | None) -> None:
     assert literals(pattern) == want
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        tf.strings.strip,
+        lambda x: tf.strings.length(x, "UTF8_CHAR"),
+        lambda x: tf.strings.regex_replace(x, r"\s+", " "),
+        lambda x: tf.strings.regex_replace(x, r"(\w)", r"<\1>", replace_global=False),
+    ],
+)
+@pytest.mark.skipif(find_spec("onnxruntime_extensions") is None, reason="onnxruntime-extensions is not installed")
+def test_extensions_where_they_are_allowed(function: Any) -> None:
+    agree(function, *_TEXTS, [np.array([], object)], extensions=True)
+    with pytest.raises(TrueportError, match="--extensions"):
+        agree(function, *_TEXTS)
+
+
+@pytest.mark.skipif(find_spec("onnxruntime_extensions") is not None, reason="onnxruntime-extensions is installed")
+def test_extensions_that_are_not_installed_are_named() -> None:
+    with pytest.raises(TrueportError, match="onnxruntime-extensions"):
+        agree(tf.strings.strip, [_s("a")], [_s("a", "b")], extensions=True)

@@ -12,6 +12,7 @@ __all__ = [
     "CANONICAL_OPSETS",
     "DOMAINS",
     "EXPERIMENTAL_OPERATORS",
+    "EXTENSIONS",
     "canonical_schema",
     "has_body",
     "history",
@@ -35,6 +36,9 @@ EXPERIMENTAL_OPERATORS = frozenset(
     }
 )
 """What ONNX had on trial up to opset 9; some have a schema since, the others are gone from its history."""
+
+EXTENSIONS = "ai.onnx.contrib"
+"""The domain of onnxruntime-extensions, which have no schemas here."""
 
 DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
 

@@ -30,6 +30,11 @@ class Translation:
         self.op = op
         self._translator = translator
 
+    @property
+    def extensions(self) -> bool:
+        """Whether operators of onnxruntime-extensions may stand where ONNX has none."""
+        return self._translator.extensions
+
     def static(self, value: Translated) -> np.ndarray | None:
         """The value where it is known before the model runs, else None; weights are never read for it."""
         if not isinstance(value, ir.Value) or value.meta.get("weight"):

@@ -16,7 +16,7 @@ from trueport.frontends.tensorflow.translate import Translator
 from trueport.frontends.tensorflow.values import Opaque, Pair, Resource, Translated, Unknown
 from trueport.ir.build import Builder
 from trueport.ir.ports import Port
-from trueport.ir.schemas import CANONICAL_OPSETS
+from trueport.ir.schemas import CANONICAL_OPSETS, EXTENSIONS
 from trueport.mapping.registry import Finding, Registry
 
 __all__ = ["Loaded", "load_captured"]
@@ -33,12 +33,12 @@ class Loaded:
     losses: tuple[Loss, ...]
 
 
-def load_captured(captured: Captured, registry: Registry) -> Loaded:
+def load_captured(captured: Captured, registry: Registry, *, extensions: bool = False) -> Loaded:
     """Translate; where operations were refused the model is not whole, and the findings say so."""
     inputs = [_input(port, _dim_names(captured.inputs, port)) for port in captured.inputs]
     graph = ir.Graph(inputs, [], nodes=[], opset_imports=dict(CANONICAL_OPSETS), name="main")
     op = Builder(graph)
-    translator = Translator(registry)
+    translator = Translator(registry, extensions=extensions)
     names = {id(variable.handle): _variable_name(variable) for variable in captured.graph.variables}
     resources = [_captured(tensor, names, op) for tensor in captured.function.captured_inputs]
     feeds: list[Translated] = [
@@ -52,6 +52,8 @@ def load_captured(captured: Captured, registry: Registry) -> Loaded:
     if not any(isinstance(result, Unknown) for result in results):
         for port, result in zip(captured.outputs, results, strict=True):
             graph.outputs.append(_output(port, result, op))
+    if any(node.domain == EXTENSIONS for node in graph.all_nodes()):
+        graph.opset_imports[EXTENSIONS] = 1
     losses = [*translator.losses, *_state_losses(resources)]
     return Loaded(ir.Model(graph, ir_version=_IR_VERSION), tuple(translator.findings), tuple(losses))
 

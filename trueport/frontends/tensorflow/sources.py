@@ -27,6 +27,8 @@ class Options:
     shapes: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
     trust: bool = False
     """run code that a Keras file carries (Lambda layers)"""
+    extensions: bool = False
+    """allow operators of onnxruntime-extensions where ONNX has none"""
 
 
 def is_tensorflow(source: Any) -> bool:

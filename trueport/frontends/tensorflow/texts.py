@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.dtypes import numpy_of
+from trueport.ir.schemas import EXTENSIONS
 
-__all__ = ["empty", "joined", "literals", "pieces", "replaced", "static_text", "word"]
+__all__ = ["empty", "extended", "joined", "literals", "pieces", "replaced", "static_text", "word"]
 
 _UNROLLED = 8
 """Pieces up to which a join is written out."""
@@ -22,6 +24,20 @@ _CONTROLS = {"n": "\n", "t": "\t", "r": "\r", "f": "\f", "v": "\v", "a": "\a"}
 def word(t: Translation, text: str) -> ir.Value:
     """A constant of one string."""
     return t.op.const(np.array(text, object))
+
+
+def extended(
+    t: Translation,
+    op_type: str,
+    text: ir.Value,
+    *inputs: ir.Value,
+    dtype: ir.DataType = ir.DataType.STRING,
+    **attributes: Any,
+) -> ir.Value:
+    """An operator of onnxruntime-extensions that works on each string alone."""
+    made: ir.Value = t.op.add(op_type, (text, *inputs), {**attributes, "domain": EXTENSIONS})
+    made.type, made.shape = ir.TensorType(dtype), text.shape
+    return made
 
 
 def empty(t: Translation, like: ir.Value) -> ir.Value:

@@ -32,7 +32,9 @@ SOURCE_OP = "trueport.source_op"
 class Translator:
     """Translates graphs with one registry and remembers what was found and lost on the way."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, *, extensions: bool = False) -> None:
+        self.extensions = extensions
+        """whether operators of onnxruntime-extensions may be used"""
         self.findings: list[Finding] = []
         self.losses: list[Loss] = []
         self._registry = registry

@@ -10,7 +10,7 @@ import onnx_ir as ir
 from trueport.fidelity import BITWISE
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.texts import joined, literals, pieces, replaced, static_text, word
+from trueport.frontends.tensorflow.texts import extended, joined, literals, pieces, replaced, static_text, word
 from trueport.frontends.tensorflow.values import Opaque, Translated
 from trueport.ir.dtypes import INTEGERS
 from trueport.mapping.declare import maps
@@ -139,10 +139,14 @@ def regex_replace(
 def _regex_replaced(t: Translation, text: ir.Value, pattern: str, rewrite: str, everywhere: bool) -> ir.Value:
     plural = pattern.removesuffix("+") if pattern.endswith("]+") and everywhere and not rewrite else pattern
     old = _replaceable(plural, rewrite, everywhere)
+    if t.extensions and (old is None or len(old) > 1):
+        parts = t.op.const(np.array([pattern], object)), t.op.const(np.array([rewrite], object))
+        return extended(t, "StringRegexReplace", text, *parts, global_replace=int(everywhere))
     if old is None:
         raise t.fail(
             f"replaces what matches {pattern!r}; ONNX can only match whole strings and split at fixed ones",
-            "use a pattern that is one string or a class of characters, replaced by a string without them",
+            "use a pattern that is one string or a class of characters, replaced by a string without them; "
+            "or allow onnxruntime-extensions (--extensions)",
         )
     for item in old:
         text = replaced(t, text, item, rewrite, None if everywhere else 1)
@@ -156,6 +160,25 @@ def _replaceable(pattern: str, rewrite: str, everywhere: bool) -> Sequence[str] 
         return None
     alone = len(old) == 1 or not any(item in rewrite for item in old)
     return old if alone else None
+
+
+@maps("StringStrip", domain=TF, fidelity=BITWISE)
+def string_strip(t: Translation, input: ir.Value) -> ir.Value:
+    if not t.extensions:
+        raise t.fail(
+            "drops spaces at the ends; ONNX has no operator for it", "allow onnxruntime-extensions (--extensions)"
+        )
+    return extended(t, "StringStrip", input)
+
+
+@maps("StringLength", domain=TF, fidelity=BITWISE)
+def string_length(t: Translation, input: ir.Value, *, unit: str) -> ir.Value:
+    if not t.extensions or unit != "UTF8_CHAR":
+        raise t.fail(
+            "counts what a string is made of; ONNX has no operator for it",
+            "count characters (unit UTF8_CHAR) and allow onnxruntime-extensions (--extensions)",
+        )
+    return t.cast(extended(t, "StringLength", input, dtype=ir.DataType.INT64), ir.DataType.INT32)
 
 
 @maps(
