@@ -25,7 +25,7 @@ from trueport.mapping.user import with_user_ops
 from trueport.passes.outgoing import DEFAULT_OPSET, OLDEST_OPSET, arrange_for_onnx
 from trueport.routes.base import Ops, Route
 from trueport.runtimes.base import Model
-from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, extensions_library
 from trueport.runtimes.tensorflow import FunctionModel
 from trueport.verifying.oracle import Oracle, TensorflowOracle
 
@@ -43,6 +43,8 @@ class TensorflowToOnnx(Route):
         super().__init__()
         self._source = source
         self._options = options
+        if options.extensions:
+            extensions_library()  # before any work is done: raises where the package is not installed
         self._opset = _checked_opset(opset)
         self._external_data = external_data
         self.registry = with_user_ops(registry(), ops)
@@ -59,7 +61,7 @@ class TensorflowToOnnx(Route):
 
     def canonicalize(self) -> None:
         assert self._captured is not None
-        loaded = load_captured(self._captured, self.registry)
+        loaded = load_captured(self._captured, self.registry, extensions=self._options.extensions)
         self._model, self.findings = loaded.model, loaded.findings
         self.losses += loaded.losses
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,17 +18,32 @@ from trueport.ir.artifact import InnerValue
 from trueport.ir.layouts import source_names
 from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports, pack, unpack
+from trueport.ir.schemas import EXTENSIONS
 from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
 from trueport.runtimes.base import Model
 
-__all__ = ["OnnxRuntimeModel", "cpu_kernels"]
+__all__ = ["OnnxRuntimeModel", "cpu_kernels", "extensions_library"]
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 _OPEN_END = 2**31 - 1
+_extensions: Any = LazyModule("onnxruntime_extensions", "onnxruntime-extensions", "extensions")
 
 
 @functools.cache
+def extensions_library() -> str:
+    """The shared library with the operators of onnxruntime-extensions."""
+    if not hasattr(sys, "getdlopenflags"):
+        return str(_extensions.get_library_path())
+    flags = sys.getdlopenflags()
+    # It has an RE2 of its own; where TensorFlow is loaded it would call TensorFlow's, and find nothing.
+    sys.setdlopenflags(flags | getattr(os, "RTLD_DEEPBIND", 0))
+    try:
+        return str(_extensions.get_library_path())
+    finally:
+        sys.setdlopenflags(flags)
+
+
 def cpu_kernels() -> tuple[Kernel, ...]:
     """All kernels of ONNX Runtime's CPU provider, as it lists them itself.
 
@@ -139,6 +156,8 @@ class OnnxRuntimeModel(Model):
         # By default it quantizes the activations, too, where only the weights of a product are dequantized.
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         if not self._optimize:
+        if any(opset.domain == EXTENSIONS for opset in proto.opset_import):
+            options.register_custom_ops_library(extensions_library())
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         if self._folder is not None:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(self._folder))
