@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -49,6 +50,14 @@ def test_gather_of_a_variable() -> None:
     table = tf.Variable(numbers(6, 3))
     assert op_types(agree(lambda i: tf.nn.embedding_lookup(table, i), [indices(6, 2)], [indices(6, 5)])) == ["Gather"]
     assert op_types(agree(table.gather_nd, [indices(3, 2, 2)], [indices(3, 5, 2)]))[-1] == "GatherND"
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_what_keras_does_for_negative_indices_is_done_by_gather(axis: int) -> None:
+    samples = [[numbers(n, 3, 4), RNG.integers(-2, 2, size=(2, n))] for n in (2, 5)]
+    assert op_types(agree(lambda x, i: keras.ops.take(x, i, axis=axis), *samples)) == ["Gather"]
+    other = agree(lambda x, i: tf.gather(x, tf.where(i < 0, i + 2, i), axis=axis), *samples)
+    assert "Where" in op_types(other)
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])

@@ -13,6 +13,7 @@ __all__ = [
     "gathered",
     "integer_of",
     "joined",
+    "limited",
     "never_negative",
     "only",
     "positions",
@@ -28,6 +29,7 @@ _UNSIGNED = {ir.DataType.UINT8, ir.DataType.UINT16, ir.DataType.UINT32, ir.DataT
 
 def gathered(t: Translation, params: ir.Value, indices: ir.Value, axis: int, batch_dims: int = 0) -> ir.Value:
     """Slices of ``params`` along ``axis``; the first ``batch_dims`` dims of both run side by side."""
+    indices = _unwrapped(t, indices, params, axis)
     where = indices if indices.dtype in (ir.DataType.INT32, ir.DataType.INT64) else t.int64(indices)
     batch = batch_dims if batch_dims >= 0 else batch_dims + t.rank(indices)
     if not batch and not (params.dtype == ir.DataType.STRING and axis % t.rank(params) < t.rank(params) - 1):
@@ -43,6 +45,53 @@ def gathered(t: Translation, params: ir.Value, indices: ir.Value, axis: int, bat
     after = batch + own + len(between)
     order = [*range(batch), *range(batch + own, after), *range(batch, batch + own), *range(after, rank - 1 + own)]
     return transposed(t, found, order)
+
+
+def _unwrapped(t: Translation, indices: ir.Value, params: ir.Value, axis: int) -> ir.Value:
+    """``i`` for ``where(i < 0, i + size, i)``, which Keras writes before each gather and ONNX does in it."""
+    chosen = _made_by(indices, "Where")
+    if chosen is None or params.shape is None:
+        return indices
+    negative, moved, plain = chosen
+    less, added = _made_by(negative, "Less"), _made_by(moved, "Add")
+    if less is None or added is None or less[0] is not plain or plain not in added or plain.shape != indices.shape:
+        return indices
+    zero, offset = t.static(less[1]), added[1] if added[0] is plain else added[0]
+    return plain if zero is not None and not zero.any() and _is_dim(t, offset, params, axis) else indices
+
+
+def _is_dim(t: Translation, value: ir.Value, params: ir.Value, axis: int) -> bool:
+    """Whether a number is the size of an axis, known or asked for."""
+    known = t.static(value)
+    if known is not None:
+        return known.size == 1 and known.item() == t.dims(params)[axis]
+    picked = _made_by(value, "Gather") or (value,)
+    place = t.static(picked[-1])
+    shape = (_made_by(picked[0], "Cast") or picked)[0].producer()
+    if shape is None or shape.op_type != "Shape" or shape.attributes or shape.inputs[0] is not params:
+        return False
+    return place is not None and place.size == 1 and place.item() == axis % t.rank(params)
+
+
+def _made_by(value: ir.Value | None, op_type: str) -> tuple[ir.Value, ...] | None:
+    """The inputs of the node that makes a value, where it is of that kind."""
+    maker = value.producer() if value is not None else None
+    if maker is None or maker.op_type != op_type:
+        return None
+    return tuple(item for item in maker.inputs if item is not None)
+
+
+def limited(t: Translation, value: ir.Value) -> np.ndarray | None:
+    """A size that is known: a constant, or ``min(max(x, c), c)``, which is c whatever x is."""
+    known = t.static(value)
+    if known is not None or not (smaller := _made_by(value, "Min")) or len(smaller) != 2:
+        return known
+    for one, other in (smaller, smaller[::-1]):
+        top, larger = t.static(one), _made_by(other, "Max")
+        floors = [t.static(item) for item in larger or ()]
+        if top is not None and any(floor is not None and (floor >= top).all() for floor in floors):
+            return top
+    return None
 
 
 def transposed(t: Translation, value: ir.Value, order: Sequence[int]) -> ir.Value:

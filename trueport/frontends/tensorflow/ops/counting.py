@@ -7,7 +7,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import BITWISE, accumulation
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import joined, only, positions, size_of
+from trueport.frontends.tensorflow.indices import joined, limited, only, positions, size_of
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.segments import filled, merged, row_count, row_numbers
 from trueport.mapping.declare import maps
@@ -24,10 +24,12 @@ def bincount(t: Translation, arr: ir.Value, size: ir.Value, weights: ir.Value) -
 def dense_bincount(
     t: Translation, input: ir.Value, size: ir.Value, weights: ir.Value, *, binary_output: bool
 ) -> ir.Value:
-    if t.rank(input) == 1:
-        return _bins(t, t.int64(input), size, weights, binary=binary_output)
-    rows, count = _dense_rows(t, input)
-    return _bins(t, t.op.Reshape(t.int64(input), [-1]), size, weights, rows, count, binary=binary_output)
+    bins = _vector(t, size)
+    wide = joined(t, [*(size_of(t, input, 0) for _ in range(t.rank(input) - 1)), t.op.Add(bins, 1)])
+    place = t.op.Min(t.int64(input), bins)
+    updates, how = _weighted(t, place, weights, binary_output)
+    found = t.op.ScatterElements(filled(t, 0, t.output_type(), wide), place, updates, axis=-1, reduction=how)
+    return t.op.Slice(found, [0], bins, [-1])
 
 
 @maps("RaggedBincount", domain=TF, error=accumulation())
@@ -75,7 +77,8 @@ def _bins(
         place = t.op.Add(t.op.Mul(rows, wide), place)
         total = t.op.Mul(count, wide)
     start = filled(t, 0, t.output_type(), total)
-    found = merged(t, start, place, *_weighted(t, place, weights, binary))
+    updates, how = _weighted(t, place, weights, binary)
+    found = merged(t, start, place, updates, how)
     if rows is None:
         return t.op.Slice(found, [0], bins, [0])
     table = t.op.Reshape(found, joined(t, [t.op.const(np.array([-1], np.int64)), wide]))
@@ -86,12 +89,12 @@ def _weighted(t: Translation, places: ir.Value, weights: ir.Value, binary: bool)
     """What is put at each place, and how."""
     if binary or 0 in t.dims(weights):
         return filled(t, 1, t.dtype(weights), t.op.Shape(places)), "none" if binary else "add"
-    flat = weights if t.rank(weights) == 1 else t.op.Reshape(weights, [-1])
-    return flat, "add"
+    same = t.rank(weights) == t.rank(places)
+    return weights if same else t.op.Reshape(weights, t.op.Shape(places)), "add"
 
 
 def _vector(t: Translation, size: ir.Value) -> ir.Value:
-    known = t.static(size)
+    known = limited(t, size)
     return t.op.Reshape(t.int64(size), [1]) if known is None else t.op.const(known.reshape(1).astype(np.int64))
 
 
