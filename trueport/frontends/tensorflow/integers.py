@@ -6,6 +6,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.iteration import any_of, iterate
 from trueport.frontends.tensorflow.numeric import is_unsigned, via
 from trueport.ir.build import known_array
 
@@ -57,26 +58,14 @@ def _unrolled(t: Translation, x: ir.Value, exponent: int) -> ir.Value:
 
 def _looped(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
     """While an exponent is left: the power takes the base where the exponent is odd, and the base is squared."""
-    dtype = t.dtype(x)
     zero = t.op.Mul(t.op.Add(x, y), t.op.like(0, x))
+
+    def step(body: Translation, _: ir.Value, power: ir.Value, base: ir.Value, exponent: ir.Value) -> list[ir.Value]:
+        op = body.op
+        odd = op.Equal(op.Mod(exponent, op.like(2, x)), op.like(1, x))
+        rest = op.Div(exponent, op.like(2, x))
+        more = any_of(body, op.Greater(rest, op.like(0, x)))
+        return [more, op.Where(odd, op.Mul(power, base), power), op.Mul(base, base), rest]
+
     starts = [t.op.Add(zero, t.op.like(1, x)), t.op.Add(x, zero), t.op.Add(y, zero)]
-    turn, go_on = (ir.Value(name=n, type=ir.TensorType(d), shape=ir.Shape([])) for n, d in _CONTROL)
-    power, base, exponent = (ir.Value(name="state", type=ir.TensorType(dtype), shape=zero.shape) for _ in starts)
-    body = t.inside([turn, go_on, power, base, exponent])
-    two = body.op.like(2, x)
-    odd = body.op.Equal(body.op.Mod(exponent, two), body.op.like(1, x))
-    rest = body.op.Div(exponent, two)
-    graph = body.close(
-        [
-            body.op.Greater(body.op.ReduceMax(rest, keepdims=0), body.op.like(0, x)),
-            body.op.Where(odd, body.op.Mul(power, base), power),
-            body.op.Mul(base, base),
-            rest,
-        ]
-    )
-    made: ir.Value = t.op.Loop(None, np.array(True), *starts, body=graph, outputs=3)[0]
-    made.type, made.shape = ir.TensorType(dtype), zero.shape
-    return made
-
-
-_CONTROL = (("turn", _D.INT64), ("go_on", _D.BOOL))
+    return iterate(t, starts, step)[0]

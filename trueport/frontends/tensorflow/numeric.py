@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
 
-__all__ = ["expm1", "is_double", "is_float", "is_half", "is_unsigned", "log1p", "via", "widened"]
+__all__ = ["expm1", "in_double", "is_double", "is_float", "is_half", "is_unsigned", "log1p", "via", "widened"]
 
 _D = ir.DataType
 _HALVES = frozenset({_D.FLOAT16, _D.BFLOAT16})
@@ -45,6 +45,11 @@ def via(t: Translation, dtype: ir.DataType, formula: Callable[..., ir.Value], *v
 def widened(t: Translation, formula: Callable[..., ir.Value], *values: ir.Value) -> ir.Value:
     """A formula of several steps: for 16 bits in float32, rounded once at its end, as TensorFlow's kernels do."""
     return via(t, _D.FLOAT, formula, *values) if is_half(values[0]) else formula(*values)
+
+
+def in_double(t: Translation, formula: Callable[..., ir.Value], *values: ir.Value) -> ir.Value:
+    """A formula computed in doubles, the result rounded once to the values' own precision."""
+    return via(t, _D.DOUBLE, formula, *values)
 
 
 def expm1(t: Translation, x: ir.Value) -> ir.Value:

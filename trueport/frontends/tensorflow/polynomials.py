@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
 
-__all__ = ["horner", "integral", "power_sum"]
+__all__ = ["horner", "integral", "power_sum", "unit_interval", "weighted"]
 
 
 def horner(t: Translation, x: ir.Value, coefficients: Sequence[float]) -> ir.Value:
@@ -33,6 +33,23 @@ def integral(
     With the nodes and weights of a rule for integrals it is the integral, to the rule's accuracy.
     """
     values = function(t.op.Unsqueeze(x, [-1]))
-    weighted = t.op.Mul(values, t.op.like(np.asarray(weights), x))
-    made: ir.Value = t.op.ReduceSum(weighted, [-1], keepdims=0)
+    return weighted(t, values, weights)
+
+
+def weighted(t: Translation, values: ir.Value, weights: Sequence[float] | np.ndarray) -> ir.Value:
+    """The weighted sum over the last axis."""
+    # Weights as a column: runtimes fail on a vector where there are no values.
+    made: ir.Value = t.op.Squeeze(t.op.MatMul(values, t.op.like(np.asarray(weights)[:, None], values)), [-1])
     return made
+
+
+def unit_interval(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of Gauss's rule for integrals from 0 to 1, with more digits than doubles where there are."""
+    nodes: np.ndarray = np.polynomial.legendre.leggauss(count)[0].astype(np.longdouble)
+    for _ in range(2):
+        value, before = nodes, np.ones_like(nodes)
+        for k in range(2, count + 1):
+            value, before = ((2 * k - 1) * nodes * value - (k - 1) * before) / k, value
+        slope = count * (before - nodes * value) / (1 - nodes**2)
+        nodes = nodes - value / slope
+    return (nodes + 1) / 2, 1 / ((1 - nodes**2) * slope**2)

@@ -1,0 +1,137 @@
+"""Incomplete gamma and beta functions, in doubles: series and continued fractions, until all elements stand still."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.gamma import lgamma
+from trueport.frontends.tensorflow.iteration import any_of, iterate
+from trueport.frontends.tensorflow.numeric import log1p
+
+__all__ = ["betainc", "igamma", "igammac"]
+
+Parts = Callable[[Translation, ir.Value], list[tuple[ir.Value, ir.Value]]]
+_SMALLEST_CHANGE = 1e-16
+_ROUNDING = 5e-15
+"""What the factors of a continued fraction may differ from 1 by when they no longer change anything."""
+_TINY = 1e-300
+
+
+def igamma(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
+    """The lower regularized function."""
+    return _incomplete(t, a, x, upper=False)
+
+
+def igammac(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
+    """The upper regularized function."""
+    return _incomplete(t, a, x, upper=True)
+
+
+def _incomplete(t: Translation, a: ir.Value, x: ir.Value, *, upper: bool) -> ir.Value:
+    """A series for the lower one where x < a + 1, a continued fraction for the upper one elsewhere."""
+    zero, one = t.op.like(0, x), t.op.like(1, x)
+    outside = t.op.Or(t.op.Less(x, zero), t.op.LessOrEqual(a, zero))
+    below = t.op.Or(t.op.Less(x, t.op.Add(a, one)), outside)
+    scale = t.op.Exp(t.op.Sub(t.op.Sub(t.op.Mul(a, t.op.Log(x)), x), lgamma(t, a)))
+    # Each is given numbers for which it ends at once where the other one is asked.
+    series = _gamma_series(t, t.op.Where(below, a, one), t.op.Where(below, x, zero))
+    fraction = _gamma_fraction(t, t.op.Where(below, one, a), t.op.Where(below, one, x))
+    lower = t.op.Mul(scale, series)
+    tail = t.op.Mul(scale, fraction)
+    near, far = (t.op.Sub(one, lower), tail) if upper else (lower, t.op.Sub(one, tail))
+    found = t.op.Where(below, near, far)
+    found = t.op.Where(t.op.Equal(x, t.op.like(np.inf, x)), zero if upper else one, found)
+    at_zero = t.op.Equal(x, zero)
+    if upper:
+        found = t.op.Where(at_zero, one, found)
+        return t.op.Where(outside, t.op.like(np.nan, x), found)
+    # TensorFlow looks at x first: of nothing the lower part is nothing, whatever a is.
+    found = t.op.Where(outside, t.op.like(np.nan, x), found)
+    return t.op.Where(at_zero, zero, found)
+
+
+def _gamma_series(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
+    first = t.op.Reciprocal(t.op.Add(a, t.op.Mul(x, t.op.like(0, x))))
+
+    def step(body: Translation, turn: ir.Value, total: ir.Value, term: ir.Value) -> list[ir.Value]:
+        op = body.op
+        divisor = op.Add(a, op.Add(body.cast(turn, body.dtype(a)), op.like(1, a)))
+        smaller = op.Mul(term, op.Div(x, divisor))
+        counts = op.Greater(op.Abs(smaller), op.Mul(op.Abs(total), op.like(_SMALLEST_CHANGE, a)))
+        return [any_of(body, counts), op.Add(total, smaller), smaller]
+
+    return iterate(t, [first, first], step)[0]
+
+
+def _gamma_fraction(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
+    start = t.op.Sub(t.op.Add(x, t.op.like(1, x)), a)
+
+    def parts(body: Translation, turn: ir.Value) -> list[tuple[ir.Value, ir.Value]]:
+        op = body.op
+        count = op.Add(body.cast(turn, body.dtype(x)), op.like(1, x))
+        return [(op.Mul(count, op.Sub(a, count)), op.Add(start, op.Mul(count, op.like(2, x))))]
+
+    return _continued(t, t.op.Reciprocal(start), 1 / _TINY, parts)
+
+
+def _continued(t: Translation, first: ir.Value, quotient: float, parts: Parts) -> ir.Value:
+    """A continued fraction by Lentz's method; ``parts`` gives the numerators and denominators of a turn."""
+
+    def step(body: Translation, turn: ir.Value, value: ir.Value, up: ir.Value, down: ir.Value) -> list[ir.Value]:
+        op = body.op
+        for numerator, denominator in parts(body, turn):
+            down = op.Reciprocal(_not_zero(body, op.Add(denominator, op.Mul(numerator, down))))
+            up = _not_zero(body, op.Add(denominator, op.Div(numerator, up)))
+            change = op.Mul(up, down)
+            value = op.Mul(value, change)
+        moves = op.Greater(op.Abs(op.Sub(change, op.like(1, value))), op.like(_ROUNDING, value))
+        return [any_of(body, moves), value, up, down]
+
+    nothing = t.op.Mul(first, t.op.like(0, first))
+    return iterate(t, [first, t.op.Add(nothing, t.op.like(quotient, first)), first], step)[0]
+
+
+def _not_zero(t: Translation, x: ir.Value) -> ir.Value:
+    made: ir.Value = t.op.Where(t.op.Less(t.op.Abs(x), t.op.like(_TINY, x)), t.op.like(_TINY, x), x)
+    return made
+
+
+def betainc(t: Translation, a: ir.Value, b: ir.Value, x: ir.Value) -> ir.Value:
+    """The regularized function: a continued fraction, of the complement where that one is the shorter."""
+    op, one, zero = t.op, t.op.like(1, x), t.op.like(0, x)
+    # Broadcast, and out of the way of poles where the answer is known without it.
+    inside = op.And(op.And(op.Greater(a, zero), op.Greater(b, zero)), op.And(op.Greater(x, zero), op.Less(x, one)))
+    first, second, at = op.Where(inside, a, one), op.Where(inside, b, one), op.Where(inside, x, op.like(0.5, x))
+    whole = op.Add(first, second)
+    scale = op.Sub(lgamma(t, whole), op.Add(lgamma(t, first), lgamma(t, second)))
+    powers = op.Add(op.Mul(first, op.Log(at)), op.Mul(second, log1p(t, op.Neg(at))))
+    front = op.Exp(op.Add(scale, powers))
+    turned = op.Greater(at, op.Div(op.Add(first, one), op.Add(whole, op.like(2, x))))
+    p, q = op.Where(turned, second, first), op.Where(turned, first, second)
+    fraction = op.Div(_beta_fraction(t, p, q, op.Where(turned, op.Sub(one, at), at)), p)
+    part = op.Mul(front, fraction)
+    found = op.Where(turned, op.Sub(one, part), part)
+    ends = op.And(op.And(op.Greater(a, zero), op.Greater(b, zero)), op.Or(op.Equal(x, zero), op.Equal(x, one)))
+    made: ir.Value = op.Where(inside, found, op.Where(ends, x, op.like(np.nan, x)))
+    return made
+
+
+def _beta_fraction(t: Translation, a: ir.Value, b: ir.Value, x: ir.Value) -> ir.Value:
+    one = t.op.like(1, x)
+    both = t.op.Add(a, b)
+    first = t.op.Sub(one, t.op.Div(t.op.Mul(both, x), t.op.Add(a, one)))
+
+    def parts(body: Translation, turn: ir.Value) -> list[tuple[ir.Value, ir.Value]]:
+        op = body.op
+        count = op.Add(body.cast(turn, body.dtype(x)), one)
+        place = op.Add(a, op.Add(count, count))
+        even = op.Mul(op.Mul(count, op.Sub(b, count)), op.Div(x, op.Mul(op.Sub(place, one), place)))
+        grown = op.Mul(op.Add(a, count), op.Add(both, count))
+        odd = op.Mul(op.Neg(grown), op.Div(x, op.Mul(place, op.Add(place, one))))
+        return [(even, one), (odd, one)]
+
+    return _continued(t, t.op.Reciprocal(_not_zero(t, first)), 1.0, parts)
