@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
+
+_Entry = TypeVar("_Entry")
 
 __all__ = [
     "Line",
@@ -58,7 +61,7 @@ def kernel_first(t: Translation, kernel: ir.Value, channels: tuple[int, int]) ->
     return t.op.Transpose(kernel, perm=[*(rank + axis for axis in channels), *range(rank - 2)])
 
 
-def spatial(values: Sequence[int], data_format: str) -> list[int]:
+def spatial(values: Sequence[_Entry], data_format: str) -> list[_Entry]:
     """The entries for the spatial axes out of one entry per axis."""
     return list(values[2:] if is_channels_first(data_format) else values[1:-1])
 

@@ -10,6 +10,7 @@ import onnx_ir as ir
 from trueport.fidelity import BITWISE
 from trueport.frontends.tensorflow.borders import padded_by
 from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.dilation import convolved_whole, note_blocks
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.shapes import Item, dim_elements, divided, multiplied, reshaped
 from trueport.frontends.tensorflow.slices import LAST, Span, sliced
@@ -79,11 +80,15 @@ def _to_batch(t: Translation, value: ir.Value, blocks: Sequence[int], paddings: 
     inner, outer = range(2, 2 * count + 1, 2), range(1, 2 * count + 1, 2)
     rest = range(2 * count + 1, t.rank(value) + count)
     made = t.op.Transpose(made, perm=[*inner, 0, *outer, *rest])
-    return reshaped(t, made, [multiplied(t, batch, math.prod(blocks)), *sizes, *dims[count:]])
+    made = reshaped(t, made, [multiplied(t, batch, math.prod(blocks)), *sizes, *dims[count:]])
+    return note_blocks(made, value, blocks, paddings)
 
 
 def _from_batch(t: Translation, value: ir.Value, blocks: Sequence[int], crops: ir.Value) -> ir.Value:
     """[b0·b1·…·n, s0, s1, …, rest] becomes [n, s0·b0, s1·b1, …, rest]."""
+    whole = convolved_whole(t, value, blocks, crops)
+    if whole is not None:
+        return whole[0] if whole[1] is None else _cropped(t, whole[0], whole[1])
     count = len(blocks)
     batch, *dims = dim_elements(t, value)
     kept = divided(t, batch, math.prod(blocks))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
 from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.dilation import note_convolution
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import (
     as_line,
     channel_axis,
     channels_first,
+    is_channels_first,
     kernel_first,
     restored,
     spatial,
@@ -131,13 +134,18 @@ def _conv(
     data_format: str,
     dilations: Sequence[int],
 ) -> ir.Value:
-    first = channels_first(t, data, data_format)
     steps, gaps = spatial(strides, data_format), spatial(dilations, data_format)
-    pads = padding_attributes(
-        padding, explicit, data_format, sizes=t.dims(first)[2:], kernel=shape, strides=steps, dilations=gaps
-    )
-    made = t.op.Conv(first, weights, group=group if group > 1 else None, **_window(shape, steps, gaps), **pads)
-    return restored(t, made, data_format)
+
+    def apply(value: ir.Value, gaps: list[int], pads: dict[str, Any]) -> ir.Value:
+        first = channels_first(t, value, data_format)
+        made = t.op.Conv(first, weights, group=group if group > 1 else None, **_window(shape, steps, gaps), **pads)
+        return restored(t, made, data_format)
+
+    sizes = spatial(t.dims(data), data_format)
+    pads = padding_attributes(padding, explicit, data_format, sizes=sizes, kernel=shape, strides=steps, dilations=gaps)
+    made = apply(data, gaps, pads)
+    plain = padding == "VALID" and not is_channels_first(data_format) and {*steps, *gaps} == {1}
+    return note_convolution(made, data, apply) if plain else made
 
 
 def _window(kernel: Sequence[int | None], strides: Sequence[int], dilations: Sequence[int]) -> dict[str, list[int]]:
