@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import onnx_ir as ir
 from onnx.defs import OpSchema
 
@@ -20,7 +21,7 @@ from trueport.ir.build import Builder, known_array
 from trueport.ir.insert import Inserter, stand_in
 from trueport.ir.provenance import MADE_BY
 
-__all__ = ["EXACT_IN_WIDER", "NOT_IN_WIDER", "Kernel", "Signature", "allows", "type_name", "widen"]
+__all__ = ["EXACT_IN_WIDER", "NOT_IN_WIDER", "Kernel", "Signature", "allows", "can_widen", "type_name", "widen"]
 
 Signature = Mapping[str, frozenset[str]]
 """by type variable, or by a parameter's name: the types that are allowed, as in ``tensor(float)``"""
@@ -56,7 +57,10 @@ _WIDER: Mapping[ir.DataType, tuple[ir.DataType, ...]] = {
     _D.FLOAT16: (_D.FLOAT, _D.DOUBLE),
     _D.BFLOAT16: (_D.FLOAT, _D.DOUBLE),
 }
-"""From each type the ones that hold all its numbers, nearest first (int64 holds those of uint64 by wrapping)."""
+"""From each type the ones that hold all its numbers, nearest first.
+
+int64 holds those of uint64 by wrapping, moved by half the range where their order counts.
+"""
 _HALVES = frozenset({_D.FLOAT16, _D.BFLOAT16})
 _FLOATS = frozenset({_D.FLOAT, _D.DOUBLE})
 _NUMBERS = frozenset(_WIDER) | _FLOATS | {_D.INT64}
@@ -65,17 +69,18 @@ _REASONS: Mapping[str, str] = {
     "moves elements, whatever they are": """
         Compress Concat ConcatFromSequence DepthToSpace Expand Flatten Gather GatherElements GatherND Identity Pad
         Reshape ReverseSequence Scatter ScatterElements ScatterND Slice SpaceToDepth Split Squeeze Tile Transpose Trilu
-        Unique Unsqueeze Where OneHot EyeLike ConstantOfShape CenterCropPad TensorScatter Shape Size""",
-    "compares or chooses, and wider types have the same order": """
-        ArgMax ArgMin Clip Equal Greater GreaterOrEqual Less LessOrEqual Max MaxPool Min NonZero ReduceMax ReduceMin
-        Relu Sign TopK Hardmax""",
+        Unsqueeze Where OneHot EyeLike ConstantOfShape CenterCropPad TensorScatter Shape Size""",
+    "compares and chooses, and wider types have the same order": """
+        ArgMax ArgMin Equal Greater GreaterOrEqual Less LessOrEqual Max MaxPool Min ReduceMax ReduceMin TopK Unique""",
+    "compares with 0 or with bounds, and wider types have the same order": "Clip Hardmax NonZero Relu Sign",
     "sums and products wrap: bringing the wider result back gives the narrow one": """
         Abs Add BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CumProd CumSum Einsum MatMul Mul Neg Pow Range ReduceL1
         ReduceProd ReduceSum ReduceSumSquare Sub Sum""",
     "the quotient or remainder fits into the narrow type, or wraps as the only one that does not (min / -1)": """
         BitShift Div Mod""",
 }
-_ORDERED = frozenset(_REASONS["compares or chooses, and wider types have the same order"].split())
+_ORDERED = frozenset(_REASONS["compares and chooses, and wider types have the same order"].split())
+_BY_ZERO = frozenset(_REASONS["compares with 0 or with bounds, and wider types have the same order"].split())
 _WRAPPING = frozenset(_REASONS["sums and products wrap: bringing the wider result back gives the narrow one"].split())
 _DIVIDING = frozenset({"BitShift", "Div", "Mod"})
 EXACT_IN_WIDER: Mapping[str, str] = {op: reason for reason, listed in _REASONS.items() for op in listed.split()}
@@ -90,6 +95,7 @@ NOT_IN_WIDER: Mapping[str, str] = {
 
 _NEAREST: Mapping[str, str] = {"GridSample": "linear", "Resize": "nearest"}
 """Operators that move elements when their mode is "nearest", with the mode's default."""
+_HALF_RANGE = np.array(np.iinfo(np.int64).min)
 _MAKES_TYPE = frozenset({"EyeLike", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
 """Their attribute ``dtype`` is the type of the result."""
 _SMALL = 1024
@@ -114,11 +120,13 @@ def allows(node: ir.Node, schema: OpSchema, signature: Signature) -> bool:
 def widen(node: ir.Node, schema: OpSchema, signatures: Sequence[Signature], shop: Builder) -> list[ir.Node] | None:
     """Replace a node by one between casts that fits a signature; the new nodes, None if there is no exact way."""
     slots = list(_slots(node, schema))
-    plans = [plan for signature in signatures if (plan := _plan(node, slots, signature)) is not None]
-    if not plans:
-        return None
-    cheapest = min(plans, key=lambda plan: sum(_WIDER[narrow].index(wider) + 1 for narrow, wider in plan.values()))
-    return _apply(node, slots, cheapest, shop)
+    plan = _cheapest(node, slots, signatures)
+    return None if plan is None else _apply(node, slots, plan, shop)
+
+
+def can_widen(node: ir.Node, schema: OpSchema, signatures: Sequence[Signature]) -> bool:
+    """Whether there is an exact way."""
+    return _cheapest(node, list(_slots(node, schema)), signatures) is not None
 
 
 def type_name(value: ir.Value) -> str | None:
@@ -158,6 +166,12 @@ _Plan = dict[str, tuple[ir.DataType, ir.DataType]]
 """by type variable: the type it has and the one it gets"""
 
 
+def _cheapest(node: ir.Node, slots: Sequence[_Slot], signatures: Sequence[Signature]) -> _Plan | None:
+    plans = [plan for signature in signatures if (plan := _plan(node, slots, signature)) is not None]
+    steps = [sum(_WIDER[narrow].index(wider) + 1 for narrow, wider in plan.values()) for plan in plans]
+    return plans[steps.index(min(steps))] if plans else None
+
+
 def _plan(node: ir.Node, slots: Sequence[_Slot], signature: Signature) -> _Plan | None:
     if any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values()):
         return None
@@ -195,7 +209,7 @@ def _exact(node: ir.Node, narrow: ir.DataType, wider: ir.DataType) -> bool:
     if wider in _FLOATS:
         return op not in _WRAPPING | _DIVIDING
     if narrow == _D.UINT64:
-        return op not in _ORDERED | _DIVIDING
+        return op not in _BY_ZERO | _DIVIDING
     return True
 
 
@@ -220,10 +234,16 @@ def _apply(node: ir.Node, slots: Sequence[_Slot], plan: _Plan, shop: Builder) ->
 
 def _cast(op: Inserter, value: ir.Value, to: ir.DataType) -> ir.Value:
     array = known_array(value)
+    made: ir.Value
     if array is not None and array.size <= _SMALL:
-        return op.const(array.astype(to.numpy()), value.name or "const")
-    made: ir.Value = op.Cast(value, to=to.value)
-    return made
+        made = op.const(array.astype(to.numpy()), value.name or "const")
+    else:
+        made = op.Cast(value, to=to.value)
+    return op.Add(made, _HALF_RANGE) if _is_moved(op.node, value.dtype) else made
+
+
+def _is_moved(node: ir.Node, narrow: ir.DataType | None) -> bool:
+    return narrow == _D.UINT64 and node.op_type in _ORDERED
 
 
 def _cast_back(op: Inserter, value: ir.Value, wider: ir.DataType) -> ir.Node:
@@ -241,6 +261,9 @@ def _cast_back(op: Inserter, value: ir.Value, wider: ir.DataType) -> ir.Node:
         "", "Cast", [value], attributes, outputs=[result], name=op.fresh("Cast"), metadata_props=dict(op.metadata)
     )
     op.graph.insert_after(op.node, cast)
+    if _is_moved(op.node, narrow):
+        back = Inserter(op, cast)
+        cast.replace_input_with(0, back.Sub(value, _HALF_RANGE))
     return cast
 
 

@@ -1,4 +1,4 @@
-"""From a frontend's graph to an ONNX model that people keep: simplified, layouts settled, at the opset asked for."""
+"""From a frontend's graph to an ONNX model that people keep: simplified, layouts settled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from trueport.passes.fuse import simplify
 from trueport.passes.layout import assign_layouts
 from trueport.passes.layout.channel_first import CHANNEL_FIRST
 from trueport.passes.layout.rules import RULES
-from trueport.passes.lower.model import lower_model
 from trueport.passes.prune import prune
 from trueport.passes.recognize.activation import recognize_activations
 from trueport.passes.recognize.bias import recognize_biases
@@ -30,14 +29,12 @@ graph at 26 as at 13 to 25. Seven operators lost their kernel with version 22, w
 MaxRoiPool, Multinomial, RandomNormal(Like), RandomUniform(Like), RoiAlign. A model with one of those gets opset 21.
 """
 OLDEST_OPSET = 13
-_WITHOUT_KERNEL = frozenset({"Bernoulli", "Swish"})
-"""Operators that ONNX Runtime neither runs nor takes apart into what it runs, though ONNX gives a body."""
 
 _MAX_FOLDING_ROUNDS = 8
 
 
 def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
-    """Drop what does nothing, know what can be known, cancel transposes, lower the opset, in place."""
+    """Drop what does nothing, know what can be known, cancel transposes, in place."""
     prune(model)
     infer_shapes(model)
     for _ in range(_MAX_FOLDING_ROUNDS):
@@ -59,5 +56,4 @@ def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
     recognize_biases(model)
     store_views(model)
     prune(model)
-    lower_model(model, opset, apart=_WITHOUT_KERNEL)
     return []

@@ -9,7 +9,8 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.backends.onnx.kernels import fit_kernels, newest_opset
+from trueport.backends.onnx.amend import amend
+from trueport.backends.onnx.kernels import fit_kernels, lacking, newest_opset
 from trueport.backends.onnx.save import write_onnx
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import EmitError, UsageError
@@ -22,6 +23,7 @@ from trueport.ir.ports import Port, make_ports
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
+from trueport.passes.lower.model import lower_model
 from trueport.passes.outgoing import DEFAULT_OPSET, OLDEST_OPSET, arrange_for_onnx
 from trueport.routes.base import Ops, Route
 from trueport.runtimes.base import Model
@@ -41,10 +43,10 @@ class TensorflowToOnnx(Route):
         self, source: Any, ops: Ops, options: Options, *, opset: int | None = None, external_data: bool = False
     ) -> None:
         super().__init__()
-        self._source = source
-        self._options = options
         if options.extensions:
             extensions_library()  # before any work is done: raises where the package is not installed
+        self._source = source
+        self._options = options
         self._opset = _checked_opset(opset)
         self._external_data = external_data
         self.registry = with_user_ops(registry(), ops)
@@ -69,7 +71,10 @@ class TensorflowToOnnx(Route):
         if not self._arranged:
             kernels = cpu_kernels()
             opset = self._opset or newest_opset(self.graph(), kernels, DEFAULT_OPSET, OLDEST_OPSET)
+            lacks = lacking(kernels, opset)
             self.losses += arrange_for_onnx(self.graph(), opset)
+            amend(self.graph(), lacks)
+            lower_model(self.graph(), opset, apart=lacks)
             fit_kernels(self.graph(), kernels)
             self._arranged = True
         return self.graph()

@@ -5,7 +5,7 @@ The table of kernels is plain data that the caller brings (:class:`~trueport.ir.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import onnx_ir as ir
 from onnx.defs import OpSchema
@@ -14,13 +14,17 @@ from trueport.errors import ConversionError
 from trueport.ir.insert import Workshop
 from trueport.ir.places import op_id, place
 from trueport.ir.schemas import has_body, schema_at
-from trueport.ir.widening import Kernel, Signature, allows, widen
+from trueport.ir.widening import Kernel, Signature, allows, can_widen, widen
 
-__all__ = ["fit_kernels", "newest_opset"]
+__all__ = ["fit_kernels", "lacking", "newest_opset"]
 
 _Table = Mapping[tuple[str, str], Sequence[Kernel]]
 _NEVER_RUN = frozenset({"Constant"})
 """Operators without a kernel that a runtime does away with when it loads a model."""
+_NOT_TAKEN_APART = frozenset({"Bernoulli", "Swish"})
+"""Operators that ONNX Runtime 1.31 neither runs nor takes apart into what it runs, though ONNX gives a body."""
+_NOT_REDUCED = frozenset({"tensor(float16)", "tensor(bfloat16)", "tensor(bool)"})
+"""Types that ONNX Runtime scatters, but not with a reduction."""
 _IN_BODIES = frozenset(f"tensor({name})" for name in ("float", "float16", "double", "bool", "int32", "int64", "string"))
 """Types for which the nodes of ONNX's function bodies have kernels."""
 
@@ -35,7 +39,7 @@ def fit_kernels(model: ir.Model, kernels: Iterable[Kernel]) -> int:
         schema = schema_at(node.op_type, node.domain, model.opset_imports.get(node.domain, 1))
         if schema is None or node.op_type in _NEVER_RUN:
             continue
-        signatures = _signatures(schema, table)
+        signatures = _signatures_for(node, schema, table)
         if any(allows(node, schema, signature) for signature in signatures):
             continue
         if widen(node, schema, signatures, shop) is None:
@@ -46,13 +50,29 @@ def fit_kernels(model: ir.Model, kernels: Iterable[Kernel]) -> int:
     return fitted
 
 
+def lacking(kernels: Iterable[Kernel], opset: int) -> Callable[[ir.Node], bool]:
+    """Tells of a node that no kernel will run it at an opset, not even in a wider type."""
+    table = _by_operator(kernels)
+
+    def lacks(node: ir.Node) -> bool:
+        schema = None if node.domain or node.op_type in _NEVER_RUN else schema_at(node.op_type, "", opset)
+        if schema is None:
+            return False
+        signatures = _signatures_for(node, schema, table)
+        return not any(allows(node, schema, signature) for signature in signatures) and not can_widen(
+            node, schema, signatures
+        )
+
+    return lacks
+
+
 def newest_opset(model: ir.Model, kernels: Iterable[Kernel], newest: int, oldest: int) -> int:
     """The newest opset in which every operator of a model has a kernel, or is not there and will be taken apart."""
     table = _by_operator(kernels)
     used = {node.op_type for node in model.graph.all_nodes() if not node.domain} - _NEVER_RUN
     for opset in range(newest, oldest - 1, -1):
         found = [schema for op in used if (schema := schema_at(op, "", opset)) is not None]
-        if all(_signatures(schema, table) for schema in found):
+        if all(has_body(schema) or _signatures(schema, table) for schema in found):
             return opset
     return newest
 
@@ -67,9 +87,18 @@ def _by_operator(kernels: Iterable[Kernel]) -> _Table:
 def _signatures(schema: OpSchema, table: _Table) -> list[Signature]:
     """Of the kernels for a version; an operator with a body needs none of its own."""
     found = [k.types for k in table.get((schema.domain, schema.name), ()) if k.implements(schema.since_version)]
-    if found or not has_body(schema):
+    if found or not has_body(schema) or schema.name in _NOT_TAKEN_APART:
         return found
     return [{item.type_param_str: _IN_BODIES & {*item.allowed_type_strs} for item in schema.type_constraints}]
+
+
+def _signatures_for(node: ir.Node, schema: OpSchema, table: _Table) -> list[Signature]:
+    """Of the kernels for a version, without the types that they take but not with this node's attributes."""
+    found = _signatures(schema, table)
+    reduction = node.attributes.get("reduction")
+    if not node.op_type.startswith("Scatter") or reduction is None or reduction.as_string() == "none":
+        return found
+    return [{name: types - _NOT_REDUCED for name, types in signature.items()} for signature in found]
 
 
 def _refusal(node: ir.Node, signatures: Sequence[Signature]) -> ConversionError:

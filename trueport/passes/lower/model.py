@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable
 
 import onnx_ir as ir
 from onnx_ir.passes.common import (
@@ -24,18 +24,16 @@ _MAX_NESTED_BODIES = 8
 _MAX_FOLDING_ROUNDS = 8
 
 
-def lower_model(model: ir.Model, opset: int, *, apart: Collection[str] = ()) -> None:
+def lower_model(model: ir.Model, opset: int, *, apart: Callable[[ir.Node], bool] = lambda _: False) -> None:
     """Bring a model, in place, from the canonical opsets to an older one of ONNX and to what went with it.
 
-    ``apart``: operators that are replaced by their bodies in any case.
+    ``apart``: which nodes are replaced by their bodies in any case, if they have one.
     """
     wanted = opsets_of_time(opset)
     if any(value.type is None for node in model.graph.all_nodes() for value in node.outputs):
         infer_shapes(model)  # which form a node takes hangs on its types
     for _ in range(_MAX_NESTED_BODIES):
-        if not expand_functions(
-            model, lambda node: not (node.op_type in apart or needs_body(node, wanted)), raise_opsets
-        ):
+        if not expand_functions(model, lambda node: not (apart(node) or needs_body(node, wanted)), raise_opsets):
             break
         LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
         LiftSubgraphInitializersToMainGraphPass()(model)

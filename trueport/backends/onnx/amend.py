@@ -1,0 +1,244 @@
+"""Where ONNX Runtime has a kernel that departs from what ONNX says, or none: the same by other operators.
+
+Found with ONNX Runtime 1.31 on CPU:
+
+* sums of integers are added up as doubles: they lose digits beyond 2**53, and stop at the type's end instead of
+  wrapping;
+* products of integers likewise;
+* the maximum and minimum of int64 along an axis take the lower 32 bits as signed where the upper ones are equal;
+* halves can't be scattered with a reduction (a matter of types, see :mod:`trueport.backends.onnx.kernels`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.ir.build import known_array
+from trueport.ir.insert import Inserter, Workshop, stand_in
+from trueport.ir.provenance import MADE_BY
+from trueport.mapping.bind import attribute_value
+
+__all__ = ["amend"]
+
+_D = ir.DataType
+_Amendment = Callable[[Inserter], ir.Value | None]
+_NARROW = frozenset({_D.BOOL, _D.INT8, _D.UINT8, _D.INT16, _D.UINT16, _D.INT32})
+_SUMMED = frozenset({_D.INT32, _D.INT64, _D.UINT32, _D.UINT64})
+_MOVES = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
+_OF_SIZES = frozenset({"Abs", "Add", "Concat", "Div", "Max", "Min", "Mod", "Mul", "Neg", "Sub", "Where"})
+"""What is made of sizes by these is a size again."""
+_COUNTS = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size"})
+"""Operators whose int64 results are sizes or indices, far from 2**31."""
+_UPPER_BITS = 32
+_UPPER = np.array(1 << _UPPER_BITS)
+_SMALL = 1 << 16
+"""Constants below it stay far from 2**31 when some thousands of them are added."""
+
+
+def amend(model: ir.Model, lacks: Callable[[ir.Node], bool]) -> int:
+    """Replace what ONNX Runtime would compute otherwise, or lacks, in place; how many nodes.
+
+    The model is at the canonical opset; ``lacks`` says of a node that nothing will run it.
+    """
+    shop = Workshop(model)
+    return sum(_is_replaced(node, lacks, shop) for node in list(model.graph.all_nodes()))
+
+
+def _is_replaced(node: ir.Node, lacks: Callable[[ir.Node], bool], shop: Workshop) -> bool:
+    amendment = _WRONG.get(node.op_type) or _MISSING.get(node.op_type)
+    if amendment is None or node.domain or (node.op_type in _MISSING and not lacks(node)):
+        return False
+    op = Inserter(shop, node)
+    op.metadata[MADE_BY] = f"amend:{node.op_type}"
+    made = amendment(op)
+    if made is None:
+        return False
+    stand_in(node.outputs[0], made)
+    op.graph.remove(node, safe=True)
+    return True
+
+
+def _sum(op: Inserter) -> ir.Value | None:
+    data = op.node.inputs[0]
+    assert data is not None
+    return None if data.dtype not in _SUMMED or _is_small(data) else _summed(op, data)
+
+
+def _sum_of_absolutes(op: Inserter) -> ir.Value | None:
+    data = op.node.inputs[0]
+    assert data is not None
+    return None if data.dtype not in _SUMMED else _summed(op, op.Abs(data))
+
+
+def _sum_of_squares(op: Inserter) -> ir.Value | None:
+    data = op.node.inputs[0]
+    assert data is not None
+    return None if data.dtype not in _SUMMED else _summed(op, op.Mul(data, data))
+
+
+def _summed(op: Inserter, data: ir.Value) -> ir.Value:
+    """In int64, which a double holds; 64 bits themselves by their upper and lower half."""
+    assert data.dtype is not None
+    wide = data if data.dtype == _D.INT64 else op.Cast(data, to=_D.INT64.value)
+    if data.dtype.bitwidth == _UPPER_BITS:
+        made = _again(op, wide, "ReduceSum")
+    else:
+        lower = op.Mod(wide, _UPPER)
+        upper = op.Div(op.Sub(wide, lower), _UPPER)
+        made = op.Add(op.Mul(_again(op, upper, "ReduceSum"), _UPPER), _again(op, lower, "ReduceSum"))
+    return made if data.dtype == _D.INT64 else op.Cast(made, to=data.dtype.value)
+
+
+def _product(op: Inserter) -> ir.Value | None:
+    """The last of the running products, along one axis after the other; that of nothing is 1."""
+    made = op.node.inputs[0]
+    axes = _axes(op.node)
+    if made is None or made.dtype not in _SUMMED or axes is None or _is_small(made):
+        return None
+    one = op.like(1, made)
+    for axis in axes:
+        with_one = _with_end(op, made, axis, one)
+        made = op.Slice(op.CumProd(with_one, np.array(axis)), [-1], [np.iinfo(np.int64).max], [axis])
+    return _without_axes(op, made, axes)
+
+
+def _again(op: Inserter, data: ir.Value, name: str) -> ir.Value:
+    """A reduction of other data over the node's axes."""
+    attributes = {name: attribute.value for name, attribute in op.node.attributes.items()}
+    made: ir.Value = op.add(name, [data, *op.node.inputs[1:]], attributes)
+    return made
+
+
+def _largest(op: Inserter) -> ir.Value | None:
+    """Of 32 bits as doubles; of 64 bits the first of the largest, along one axis after the other."""
+    data = op.node.inputs[0]
+    assert data is not None
+    if data.dtype == _D.UINT32:
+        made = _again(op, op.Cast(data, to=_D.DOUBLE.value), op.node.op_type)
+        return op.Cast(made, to=_D.UINT32.value)  # type: ignore[no-any-return]
+    axes = _axes(op.node)
+    if data.dtype not in (_D.INT64, _D.UINT64) or _is_small(data) or axes is None:
+        return None
+    largest = int(op.node.op_type == "ReduceMax")
+    limits = np.iinfo(data.dtype.numpy())
+    # Of nothing the largest is the smallest number, which is never chosen before another.
+    end = op.like(limits.min if largest else limits.max, data)
+    made = data
+    for axis in axes:
+        assert made.shape is not None
+        some = made if isinstance(made.shape[axis], int) else _with_end(op, made, axis, end)
+        made, _ = op.TopK(some, [1], axis=axis, largest=largest, sorted=0, outputs=2)
+    return _without_axes(op, made, axes)
+
+
+def _with_end(op: Inserter, data: ir.Value, axis: int, end: ir.Value) -> ir.Value:
+    """One more element along an axis."""
+    shape = op.Concat(op.Shape(data, end=axis), [1], op.Shape(data, start=axis + 1), axis=0)
+    made: ir.Value = op.Concat(data, op.Expand(end, shape), axis=axis)
+    return made
+
+
+def _without_axes(op: Inserter, made: ir.Value, axes: list[int]) -> ir.Value:
+    keepdims = op.node.attributes.get("keepdims")
+    return made if keepdims is None or keepdims.as_int() else op.Squeeze(made, axes)
+
+
+def _axes(node: ir.Node) -> list[int] | None:
+    """The axes of a reduction over int64; None where they, or the rank, are not known."""
+    data, given = node.inputs[0], node.inputs[1] if len(node.inputs) > 1 else None
+    if data is None or data.shape is None:
+        return None
+    rank = len(data.shape)
+    if "axes" in node.attributes:
+        return [axis % rank for axis in node.attributes["axes"].as_ints()]
+    known = known_array(given)
+    if given is None or (known is not None and not known.size):
+        noop = node.attributes.get("noop_with_empty_axes")
+        return None if noop is not None and noop.as_int() else list(range(rank))
+    return None if known is None else [int(axis) % rank for axis in known.ravel()]
+
+
+def _is_small(value: ir.Value) -> bool:
+    """Whether numbers are sizes, indices, or of a narrower type: far from where it goes wrong."""
+    made = value.producer()
+    if made is None:
+        array = known_array(value)
+        return array is not None and bool(np.all(np.abs(array.astype(np.float64)) < _SMALL))
+    if made.op_type == "Cast" and made.inputs[0] is not None:
+        narrow, dtype = made.inputs[0].dtype, value.dtype
+        return narrow in _NARROW and dtype is not None and (dtype.bitwidth > _UPPER_BITS or narrow != _D.INT32)
+    if made.op_type in _MOVES:
+        return made.inputs[0] is not None and _is_small(made.inputs[0])
+    if made.op_type in _OF_SIZES:
+        return all(item is None or item.dtype == _D.BOOL or _is_small(item) for item in made.inputs)
+    return made.op_type in _COUNTS
+
+
+def _relu(op: Inserter) -> ir.Value:
+    data = op.node.inputs[0]
+    assert data is not None
+    made: ir.Value = op.Max(data, op.like(0, data))
+    return made
+
+
+def _non_zero(op: Inserter) -> ir.Value:
+    made: ir.Value = op.NonZero(op.Cast(op.node.inputs[0], to=_D.BOOL.value))
+    return made
+
+
+def _one_hot(op: Inserter) -> ir.Value:
+    indices, depth, values = op.node.inputs
+    axis = op.node.attributes.get("axis")
+    assert indices is not None and depth is not None
+    marks = op.OneHot(
+        op.Cast(indices, to=_D.INT64.value),
+        op.Cast(depth, to=_D.INT64.value),
+        np.array([0, 1], np.float32),
+        axis=-1 if axis is None else axis.as_int(),
+    )
+    off, on = op.Split(values, num_outputs=2, outputs=2)
+    made: ir.Value = op.Where(op.Cast(marks, to=_D.BOOL.value), on, off)
+    return made
+
+
+def _nearest(op: Inserter) -> ir.Value | None:
+    """Elements by their index, which is resized instead."""
+    data, _, scales, sizes = (*op.node.inputs, None, None)[:4]
+    attributes = {name: attribute_value(attribute) for name, attribute in op.node.attributes.items()}
+    axes = attributes.pop("axes", None)
+    if data is None or data.shape is None or not _is_plain(attributes):
+        return None
+    made = data
+    for place, axis in enumerate(range(len(data.shape)) if axes is None else axes):
+        factor, size = (None if given is None else op.Slice(given, [place], [place + 1]) for given in (scales, sizes))
+        known = known_array(scales)
+        if known is not None and known[place] == 1:
+            continue
+        length = op.Gather(op.Shape(data), op.const(np.array(axis)))
+        numbers = op.Cast(op.Range(np.array(0), length, np.array(1)), to=_D.FLOAT.value)
+        index = op.Cast(op.Resize(numbers, None, factor, size, **attributes), to=_D.INT64.value)
+        made = op.Gather(made, index, axis=axis)
+    return made
+
+
+def _is_plain(attributes: Mapping[str, Any]) -> bool:
+    return (
+        attributes.get("mode", "nearest") == "nearest"
+        and attributes.get("keep_aspect_ratio_policy", "stretch") == "stretch"
+        and attributes.get("coordinate_transformation_mode") != "tf_crop_and_resize"
+    )
+
+
+_WRONG: Mapping[str, _Amendment] = {
+    "ReduceL1": _sum_of_absolutes,
+    "ReduceMax": _largest,
+    "ReduceMin": _largest,
+    "ReduceProd": _product,
+    "ReduceSum": _sum,
+    "ReduceSumSquare": _sum_of_squares,
+}
+_MISSING: Mapping[str, _Amendment] = {"NonZero": _non_zero, "OneHot": _one_hot, "Relu": _relu, "Resize": _nearest}
