@@ -54,10 +54,11 @@ def _unwrapped(t: Translation, indices: ir.Value, params: ir.Value, axis: int) -
         return indices
     negative, moved, plain = chosen
     less, added = _made_by(negative, "Less"), _made_by(moved, "Add")
-    if less is None or added is None or less[0] is not plain or plain not in added or plain.shape != indices.shape:
+    if less is None or added is None or less[0] is not plain or plain not in added:
         return indices
     zero, offset = t.static(less[1]), added[1] if added[0] is plain else added[0]
-    return plain if zero is not None and not zero.any() and _is_dim(t, offset, params, axis) else indices
+    scalars = zero is not None and zero.ndim == 0 == t.rank(offset)
+    return plain if scalars and zero == 0 and _is_dim(t, offset, params, axis) else indices
 
 
 def _is_dim(t: Translation, value: ir.Value, params: ir.Value, axis: int) -> bool:
@@ -65,12 +66,12 @@ def _is_dim(t: Translation, value: ir.Value, params: ir.Value, axis: int) -> boo
     known = t.static(value)
     if known is not None:
         return known.size == 1 and known.item() == t.dims(params)[axis]
-    picked = _made_by(value, "Gather") or (value,)
+    picked = _made_by((_made_by(value, "Cast") or (value,))[0], "Gather") or (value,)
     place = t.static(picked[-1])
     shape = (_made_by(picked[0], "Cast") or picked)[0].producer()
     if shape is None or shape.op_type != "Shape" or shape.attributes or shape.inputs[0] is not params:
         return False
-    return place is not None and place.size == 1 and place.item() == axis % t.rank(params)
+    return place is not None and place.size == 1 and (place.item() - axis) % t.rank(params) == 0
 
 
 def _made_by(value: ir.Value | None, op_type: str) -> tuple[ir.Value, ...] | None:
