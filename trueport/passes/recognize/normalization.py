@@ -93,7 +93,8 @@ def _inverse_root(value: ir.Value) -> tuple[ir.Value, float] | None:
     total = maker(root.inputs[0], "Add") if root is not None else None
     for spread, number in orders(total) if total is not None else ():
         epsilon = scalar_of(number)
-        if epsilon is not None and scalar_of(spread) is None:
+        # The operators hold ε in single precision: that of a double-precision model may not be one.
+        if epsilon is not None and epsilon == float(np.float32(epsilon)) and scalar_of(spread) is None:
             return spread, epsilon
     return None
 
