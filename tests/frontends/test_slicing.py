@@ -88,6 +88,19 @@ def test_bounds_that_are_computed() -> None:
     )
 
 
+def test_steps_that_are_computed() -> None:
+    samples = [
+        [ramp(n, 3), *(np.int32(v) for v in bounds)]
+        for n, *bounds in [
+            (5, [0, 0], [4, 9], [2, 1]),
+            (6, [-2, -4], [-9, -9], [-1, -1]),
+            (4, [-1, 2], [0, 0], [-2, -1]),
+        ]
+    ]
+    agree(lambda x, b, e, s: raw.StridedSlice(input=x, begin=b, end=e, strides=s), *samples)
+    agree(lambda x, b, e, s: raw.StridedSlice(input=x, begin=b, end=e, strides=s, begin_mask=1, end_mask=3), *samples)
+
+
 def test_parts_by_begin_and_size() -> None:
     agree(
         lambda x: (

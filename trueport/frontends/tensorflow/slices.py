@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.shapes import Element, Item, vector
+from trueport.frontends.tensorflow.shapes import Element, Item, dim_elements, vector
 
 __all__ = ["FIRST", "LAST", "Masks", "Pick", "Span", "Spec", "after", "resolved", "sliced"]
 
@@ -26,7 +26,7 @@ class Span:
     axis: int
     begin: Element
     end: Element
-    step: int = 1
+    step: Element = 1
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,18 @@ class Masks:
 
 
 def resolved(
-    masks: Masks, begin: Sequence[Element], end: Sequence[Element], strides: Sequence[int], dims: Sequence[int | None]
+    t: Translation,
+    value: ir.Value,
+    masks: Masks,
+    bounds: tuple[Sequence[Element], Sequence[Element], Sequence[Element]],
 ) -> Spec:
-    """The specification by axes; an ellipsis wins over a new axis, that over a shrunk one, as in TensorFlow."""
+    """A specification (begin, end, strides) by axes; an ellipsis wins over a new axis, that over a shrunk one."""
+    begin, end, strides = bounds
     spans: list[Span] = []
     picks: list[Pick] = []
     new_axes: list[int] = []
     kept = 0
-    for entry, axis in _entries(masks, len(begin), len(dims)):
+    for entry, axis in _entries(masks, len(begin), t.rank(value)):
         if isinstance(axis, range):
             kept += len(axis)
         elif axis is None:
@@ -75,12 +79,18 @@ def resolved(
             picks.append(Pick(axis, begin[entry]))
         else:
             step = strides[entry]
-            first = (LAST if step < 0 else 0) if masks.begin >> entry & 1 else begin[entry]
-            last = (FIRST if step < 0 else LAST) if masks.end >> entry & 1 else end[entry]
+            first = _by_sign(t, step, 0, -1) if masks.begin >> entry & 1 else begin[entry]
+            last = _by_sign(t, step, LAST, FIRST) if masks.end >> entry & 1 else end[entry]
             spans.append(Span(axis, first, last, step))
             kept += 1
-    needed = [span for span in spans if not _is_whole(span, dims[span.axis])]
+    needed = [span for span in spans if not _is_whole(span, t.dims(value)[span.axis])]
     return Spec(tuple(needed), tuple(picks), tuple(new_axes))
+
+
+def _by_sign(t: Translation, step: Element, forwards: int, backwards: int) -> Element:
+    if isinstance(step, int):
+        return backwards if step < 0 else forwards
+    return Item(t.op.Where(t.op.Less(vector(t, [step]), [0]), [backwards], [forwards]), 0)
 
 
 def _entries(masks: Masks, count: int, rank: int) -> Iterator[tuple[int, int | range | None]]:
@@ -109,31 +119,31 @@ def _is_whole(span: Span, dim: int | None) -> bool:
 
 def sliced(t: Translation, value: ir.Value, spans: Sequence[Span]) -> ir.Value:
     """The spans of a value, by one Slice."""
-    risky = [span for span in spans if _may_start_before(span, t.dims(value)[span.axis])]
-    # TensorFlow takes nothing when it goes backwards from before the first element; ONNX starts at the first one then.
-    # Taken forwards and turned afterwards, both mean the same.
-    forwards = [Span(s.axis, 0 if s.end == FIRST else after(t, s.end), after(t, s.begin)) for s in risky]
-    turned = [Span(span.axis, LAST, FIRST, span.step) for span in risky]
-    return _slice(t, _slice(t, value, [*(span for span in spans if span not in risky), *forwards]), turned)
-
-
-def _slice(t: Translation, value: ir.Value, spans: Sequence[Span]) -> ir.Value:
     if not spans:
         return value
-    made: ir.Value = t.op.Slice(
+    return t.op.Slice(
         value,
         vector(t, [span.begin for span in spans]),
-        vector(t, [span.end for span in spans]),
+        vector(t, [_end(t, value, span) for span in spans]),
         [span.axis for span in spans],
-        None if all(span.step == 1 for span in spans) else [span.step for span in spans],
+        None if all(span.step == 1 for span in spans) else vector(t, [span.step for span in spans]),
     )
-    return made
 
 
-def _may_start_before(span: Span, dim: int | None) -> bool:
-    if span.step > 0 or (isinstance(span.begin, int) and span.begin >= -1):
-        return False
-    return not isinstance(span.begin, int) or dim is None or span.begin + dim < 0
+def _end(t: Translation, value: ir.Value, span: Span) -> Element:
+    """Where a span ends: at once, where it goes backwards from before the first element.
+
+    ONNX would start at the first element then; TensorFlow takes nothing.
+    """
+    dim = dim_elements(t, value)[span.axis]
+    if (isinstance(span.step, int) and span.step > 0) or (isinstance(span.begin, int) and span.begin >= -1):
+        return span.end
+    if isinstance(span.begin, int) and isinstance(dim, int) and isinstance(span.step, int):
+        return 0 if span.begin + dim < 0 else span.end
+    too_early = t.op.Less(t.op.Add(vector(t, [span.begin]), vector(t, [dim])), [0])
+    if not isinstance(span.step, int):
+        too_early = t.op.And(too_early, t.op.Less(vector(t, [span.step]), [0]))
+    return Item(t.op.Where(too_early, [0], vector(t, [span.end])), 0)
 
 
 def after(t: Translation, index: Element) -> Element:

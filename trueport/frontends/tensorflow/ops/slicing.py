@@ -50,8 +50,7 @@ def strided_slice(
 def _strided(
     t: Translation, input: ir.Value, begin: ir.Value, end: ir.Value, strides: ir.Value, masks: Masks
 ) -> ir.Value:
-    steps = [int(step) for step in t.need(strides, "strides")]
-    spec = resolved(masks, _entries(t, begin), _entries(t, end), steps, t.dims(input))
+    spec = resolved(t, input, masks, (_entries(t, begin), _entries(t, end), _entries(t, strides)))
     made = _taken(t, input, spec)
     return t.op.Unsqueeze(made, list(spec.new_axes)) if spec.new_axes else made
 
