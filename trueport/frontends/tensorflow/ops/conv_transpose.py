@@ -9,6 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
+from trueport.frontends.tensorflow.affine import element_of
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import (
@@ -26,7 +27,6 @@ from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
-_Shape = tuple[int | None, ...] | None
 _DEVICES = {"use_cudnn_on_gpu": "chooses a kernel on GPUs, not what it computes"}
 
 
@@ -46,6 +46,23 @@ class _Forward:
         return extents(self.kernel, self.dilations)
 
 
+@dataclass(frozen=True)
+class _Result:
+    """What is to be made."""
+
+    sizes: ir.Value
+    """the vector that TensorFlow is given, and where in it the spatial sizes stand"""
+    places: list[int]
+    dims: list[int | None]
+    """the spatial sizes as far as they are known"""
+    channels: int | None
+
+    def without(self, axis: int) -> _Result:
+        """With a spatial axis left out."""
+        kept = [place for place in range(len(self.places)) if place != axis]
+        return _Result(self.sizes, [self.places[i] for i in kept], [self.dims[i] for i in kept], self.channels)
+
+
 @maps("Conv2DBackpropInput", domain=TF, error=accumulation(), ignores=_DEVICES)
 def conv2d_backprop_input(
     t: Translation,
@@ -59,16 +76,15 @@ def conv2d_backprop_input(
     data_format: str,
     dilations: list[int],
 ) -> ir.Value:
+    result = _result(t, input_sizes, data_format)
     line = as_line(t, out_backprop, filter, data_format) if padding != "EXPLICIT" else None
-    shape = t.output_shape()
-    if line is None or shape is None or shape[line.axis] != 1:
+    added = line.axis - (2 if is_channels_first(data_format) else 1) if line else 0
+    if line is None or result.dims[added] != 1:
         forward = _forward(t, filter, strides, dilations, padding, explicit_paddings, data_format)
-        return _transposed(t, input_sizes, filter, out_backprop, shape, forward, data_format)
+        return _transposed(t, result, filter, out_backprop, forward, data_format)
     steps, gaps = line.entries(strides), line.entries(dilations)
-    sizes = t.op.Gather(input_sizes, [axis for axis in range(4) if axis != line.axis])
-    left = (*shape[: line.axis], *shape[line.axis + 1 :])
     forward = _forward(t, line.kernel, steps, gaps, padding, [], line.data_format)
-    made = _transposed(t, sizes, line.kernel, line.data, left, forward, line.data_format)
+    made = _transposed(t, result.without(added), line.kernel, line.data, forward, line.data_format)
     return t.op.Unsqueeze(made, [line.axis])
 
 
@@ -85,7 +101,7 @@ def conv3d_backprop_input(
     dilations: list[int],
 ) -> ir.Value:
     forward = _forward(t, filter, strides, dilations, padding, [], data_format)
-    return _transposed(t, input_sizes, filter, out_backprop, t.output_shape(), forward, data_format)
+    return _transposed(t, _result(t, input_sizes, data_format), filter, out_backprop, forward, data_format)
 
 
 @maps("DepthwiseConv2dNativeBackpropInput", domain=TF, error=accumulation())
@@ -106,7 +122,7 @@ def depthwise_conv2d_backprop_input(
     if channels is None:
         raise t.fail("the number of channels is not known; ONNX has it as an attribute", "fix the channels' dim")
     kernel = t.op.Reshape(kernel_first(t, filter, (-2, -1)), [-1, 1, *forward.kernel])
-    return _applied(t, input_sizes, kernel, out_backprop, t.output_shape(), forward, data_format, channels)
+    return _applied(t, _result(t, input_sizes, data_format), kernel, out_backprop, forward, data_format, channels)
 
 
 def _forward(
@@ -126,63 +142,73 @@ def _forward(
     return _Forward(steps, gaps, shape, padding, *ends)
 
 
+def _result(t: Translation, sizes: ir.Value, data_format: str) -> _Result:
+    shape = t.output_shape()
+    if shape is None:
+        raise t.fail("the result's rank is not known", "give the sizes as a vector of known length")
+    axes = list(range(2, len(shape))) if is_channels_first(data_format) else list(range(1, len(shape) - 1))
+    # TensorFlow may be given the spatial sizes alone.
+    alone = t.dims(sizes)[0] == len(axes)
+    places = list(range(len(axes))) if alone else axes
+    return _Result(sizes, places, [shape[axis] for axis in axes], shape[channel_axis(data_format, len(shape))])
+
+
 def _transposed(
-    t: Translation,
-    sizes: ir.Value,
-    kernel: ir.Value,
-    data: ir.Value,
-    shape: _Shape,
-    forward: _Forward,
-    data_format: str,
+    t: Translation, result: _Result, kernel: ir.Value, data: ir.Value, forward: _Forward, data_format: str
 ) -> ir.Value:
-    made, per_group = shape[channel_axis(data_format, len(shape))] if shape else None, t.dims(kernel)[-2]
-    group = made // per_group if made and per_group else 1
-    return _applied(t, sizes, kernel_first(t, kernel, (-1, -2)), data, shape, forward, data_format, group)
+    per_group = t.dims(kernel)[-2]
+    group = result.channels // per_group if result.channels and per_group else 1
+    return _applied(t, result, kernel_first(t, kernel, (-1, -2)), data, forward, data_format, group)
 
 
 def _applied(
     t: Translation,
-    sizes: ir.Value,
+    result: _Result,
     weights: ir.Value,
     data: ir.Value,
-    shape: _Shape,
     forward: _Forward,
     data_format: str,
     group: int,
 ) -> ir.Value:
     first = channels_first(t, data, data_format)
-    dims = shape or (None,) * t.rank(data)
-    wanted = dims[2:] if is_channels_first(data_format) else dims[1:-1]
     attributes = {
         "strides": forward.strides,
-        "dilations": _unless_ones(forward.dilations),
+        "dilations": forward.dilations if any(gap != 1 for gap in forward.dilations) else None,
         "group": group if group > 1 else None,
     }
-    known = [size for size in (*wanted, *t.dims(first)[2:]) if size is not None]
-    if len(known) == 2 * len(forward.kernel):
-        fixed = _paddings(forward, known[: len(forward.kernel)], known[len(forward.kernel) :])
-        return restored(t, t.op.ConvTranspose(first, weights, **attributes, **fixed), data_format)
-    full = t.op.ConvTranspose(first, weights, **attributes, output_padding=_most_extra(forward))
-    return restored(t, _cut(t, full, first, sizes, forward, data_format), data_format)
+    surplus = [_surplus(t, result, data, forward, data_format, axis) for axis in range(len(forward.kernel))]
+    known = [rest for rest in surplus if rest is not None]
+    if len(known) == len(surplus):
+        made = t.op.ConvTranspose(first, weights, **attributes, **_paddings(forward, known))
+    else:
+        extra = _most_extra(forward)
+        full = t.op.ConvTranspose(first, weights, **attributes, output_padding=extra if any(extra) else None)
+        made = _cut(t, full, first, result, forward)
+    return restored(t, made, data_format)
 
 
-def _unless_ones(values: list[int]) -> list[int] | None:
-    return values if any(value != 1 for value in values) else None
+def _surplus(
+    t: Translation, result: _Result, data: ir.Value, forward: _Forward, data_format: str, axis: int
+) -> int | None:
+    """By how much all windows together reach beyond what is to be made; None where that is not fixed."""
+    at = axis + (2 if is_channels_first(data_format) else 1)
+    stride, reach = forward.strides[axis], forward.extents[axis]
+    count, size = t.dims(data)[at], result.dims[axis]
+    if count is not None and size is not None:
+        return (count - 1) * stride + reach - size
+    found = element_of(result.sizes, result.places[axis])
+    follows = found is not None and found.data is data and found.axis == at and found.factor == stride
+    return reach - stride - found.offset if found is not None and follows else None
 
 
-def _paddings(forward: _Forward, made: Sequence[int], given: Sequence[int]) -> dict[str, list[int]]:
-    """Pads, and what is added at the end, that lead from the given sizes to those that are to be made."""
-    before, after, extra = [], [], []
-    for axis, (size, count) in enumerate(zip(made, given, strict=True)):
-        full = (count - 1) * forward.strides[axis] + forward.extents[axis]
-        if forward.padding == "SAME":
-            total = max(full - size, 0)
-            before.append(total // 2)
-            after.append(total - total // 2)
-        else:
-            before.append(forward.before[axis])
-            after.append(forward.after[axis])
-        extra.append(size - (full - before[-1] - after[-1]))
+def _paddings(forward: _Forward, surplus: Sequence[int]) -> dict[str, list[int]]:
+    """Pads, and what is added at the end, that leave what is to be made."""
+    if forward.padding == "SAME":
+        before = [max(rest, 0) // 2 for rest in surplus]
+        after = [max(rest, 0) - begin for rest, begin in zip(surplus, before, strict=True)]
+    else:
+        before, after = forward.before, forward.after
+    extra = [b + a - rest for b, a, rest in zip(before, after, surplus, strict=True)]
     return {name: found for name, found in (("pads", [*before, *after]), ("output_padding", extra)) if any(found)}
 
 
@@ -193,20 +219,14 @@ def _most_extra(forward: _Forward) -> list[int]:
     return [stride - 1 for stride in forward.strides]
 
 
-def _cut(
-    t: Translation, full: ir.Value, given: ir.Value, sizes: ir.Value, forward: _Forward, data_format: str
-) -> ir.Value:
+def _cut(t: Translation, full: ir.Value, given: ir.Value, result: _Result, forward: _Forward) -> ir.Value:
     """The part of the unpadded result that is asked for, where sizes are known only when the model runs."""
-    rank = t.rank(given)
-    places = list(range(2, rank)) if is_channels_first(data_format) else list(range(1, rank - 1))
-    asked = t.int64(sizes)
-    spatial_only = rank - 2 == (t.dims(asked)[0] or rank)
-    wanted = asked if spatial_only else t.op.Gather(asked, places)
+    axes = list(range(2, t.rank(given)))
+    wanted = t.op.Gather(t.int64(result.sizes), result.places)
     starts = t.op.const(np.array(forward.before, np.int64))
     if forward.padding == "SAME":
-        counts = t.op.Concat(*(size_at(t, given, axis) for axis in range(2, rank)), axis=0)
-        reach = t.op.Add(
-            t.op.Mul(t.op.Sub(counts, [1]), np.array(forward.strides)), np.array(forward.extents, np.int64)
-        )
-        starts = t.op.Div(t.op.Max(t.op.Sub(reach, wanted), [0]), [2])
-    return t.op.Slice(full, starts, t.op.Add(starts, wanted), list(range(2, rank)))
+        counts = t.op.Concat(*(size_at(t, given, axis) for axis in axes), axis=0)
+        steps, reach = np.array(forward.strides), np.array(forward.extents)
+        whole = t.op.Add(t.op.Mul(t.op.Sub(counts, [1]), steps), reach)
+        starts = t.op.Div(t.op.Max(t.op.Sub(whole, wanted), [0]), [2])
+    return t.op.Slice(full, starts, t.op.Add(starts, wanted), axes)
