@@ -16,7 +16,7 @@ from bench import conversion, latency, memory, scaling
 from bench.models import BenchModel, matching
 from bench.peers import LIMIT
 
-PARTS = ("conversion", "latency", "memory", "scaling")
+PARTS = ("conversion", "latency", "memory", "scaling", "faults")
 CACHE = Path(__file__).parent / ".cache"
 
 
@@ -41,6 +41,11 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
             found.append(conversion.measure(model, CACHE, **settings))
             print(conversion.line(found[-1]), file=sys.stderr, flush=True)
         return conversion.report(found)
+    if part == "faults":
+        from bench.faults.trials import run_faithful, run_faults
+
+        found = run_faults(options.trials or (50 if options.quick else 500), options.seed, options.models)
+        return f"{found}\n{run_faithful(options.models)}"
     if part == "memory":
         return memory.report(0.5 if options.quick else 4)
     return scaling.report((100, 1000) if options.quick else scaling.SIZES)
@@ -60,6 +65,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="how often each form or tool has its turn")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for every runtime; all cores by default")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one conversion")
+    parser.add_argument("--trials", type=int, help="faults to inject")
+    parser.add_argument("--seed", type=int, default=0, help="which faults, where, in which order")
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")
     return parser.parse_args()
 

@@ -32,7 +32,7 @@ class TensorFlowRep(BackendRep):
         self.conversion = conversion
         self.inputs = [port.name for port in built.inputs]
         self.outputs = [port.name for port in built.outputs]
-        self._model = FunctionModel(built.function, built.function, built.map)
+        self._model = FunctionModel(built.function, built.function, built.map, built.module)
         self._results = namedtuple("Outputs", self.outputs, rename=True)  # type: ignore[misc]
 
     def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:

@@ -74,7 +74,7 @@ class OnnxToTensorflow(Route):
 
     def result(self, written: Path | None) -> Model:
         built = self.built
-        return load_model(written) if written else FunctionModel(built.function, built.function, built.map)
+        return load_model(written) if written else FunctionModel(built.function, built.function, built.map, built.module)
 
     def oracle(self) -> Oracle | str:
         return OnnxOracle(load_onnx(self._source), self.registry)

@@ -22,15 +22,15 @@ from trueport.ir.schemas import EXTENSIONS
 from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
 from trueport.runtimes.base import Model
+from trueport.runtimes.ort_arrays import run_session
 
 __all__ = ["OnnxRuntimeModel", "cpu_kernels", "extensions_library"]
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
-_OPEN_END = 2**31 - 1
 _extensions: Any = LazyModule("onnxruntime_extensions", "onnxruntime-extensions", "extensions")
+_OPEN_END = 2**31 - 1
 
 
-@functools.cache
 def extensions_library() -> str:
     """The shared library with the operators of onnxruntime-extensions."""
     if not hasattr(sys, "getdlopenflags"):
@@ -44,6 +44,7 @@ def extensions_library() -> str:
         sys.setdlopenflags(flags)
 
 
+@functools.cache
 def cpu_kernels() -> tuple[Kernel, ...]:
     """All kernels of ONNX Runtime's CPU provider, as it lists them itself.
 
@@ -97,7 +98,7 @@ class OnnxRuntimeModel(Model):
         held = [InnerValue(name) if name in declared else self._held(name) for name in names]
         session = self._session(tuple(dict.fromkeys(v.tensor for v in held if v.tensor not in declared)))
         checked = {port.name: _feed(port, feeds[port.name]) for port in self.inputs}
-        return _restored(names, held, session.run([value.tensor for value in held], checked))
+        return _restored(names, held, run_session(session, [value.tensor for value in held], checked))
 
     def constants(self) -> Mapping[str, Any]:
         return {t.name: onnx.numpy_helper.to_array(t, str(self._folder or "")) for t in self._proto.graph.initializer}
@@ -155,9 +156,9 @@ class OnnxRuntimeModel(Model):
         options.log_severity_level = 3
         # By default it quantizes the activations, too, where only the weights of a product are dequantized.
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
-        if not self._optimize:
         if any(opset.domain == EXTENSIONS for opset in proto.opset_import):
             options.register_custom_ops_library(extensions_library())
+        if not self._optimize:
             options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         if self._folder is not None:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(self._folder))

@@ -25,7 +25,11 @@ class FunctionModel(Model):
 
     runtime = "tensorflow"
 
-    def __init__(self, call: Callable[..., Mapping[str, Any]], traced: Any, contract: ArtifactMap) -> None:
+    def __init__(
+        self, call: Callable[..., Mapping[str, Any]], traced: Any, contract: ArtifactMap, held: Any = None
+    ) -> None:
+        """``held`` lives as long as the model: the function knows its variables by weak references only."""
+        self._keeps = held
         self._call = call
         self._traced = traced
         self._map = contract

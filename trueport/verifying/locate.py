@@ -18,6 +18,7 @@ from trueport.errors import InvalidInput, NoOracle
 from trueport.fidelity import Verdict
 from trueport.ir.provenance import origins
 from trueport.runtimes.base import Model
+from trueport.runtimes.wide.evaluate import captured
 from trueport.runtimes.wide.widen import widened_array
 from trueport.verifying.judge import DEFAULT_K, Judgement, judge
 from trueport.verifying.oracle import OnnxOracle
@@ -192,36 +193,26 @@ def _own(
     source: Sequence[Model], target: Model, feeds: Feeds, oracle: OnnxOracle, node: ir.Node, value: ir.Value, k: float
 ) -> tuple[Judgement | None, NodeCase | None]:
     """The node by itself: the target's part on the source's inputs. None where it can't be cut out."""
-    inputs = [v for v in node.inputs if v is not None and v.const_value is None]
-    inner = [v.name or "" for v in inputs if not v.is_graph_input()]
-    given = {v.name or "": feeds[v.name or ""] for v in inputs if v.is_graph_input() and (v.name or "") in feeds}
-    available = target.inner()
+    read = [v for v in (*node.inputs, *captured(node)) if v is not None and v.const_value is None]
+    inner = list(dict.fromkeys(v.name or "" for v in read if not v.is_graph_input()))
     name = value.name or ""
     try:
-        taken = (
-            source[0].run(feeds, fetch=[*dict.fromkeys(inner), name]) if inner else source[0].run(feeds, fetch=[name])
-        )
-        fed = {n: taken[n] for n in inner if n in available}
-        got = target.segment(fed, [name], feeds)[name]
-        arrays = [None if v is None else _input(v, taken, given, oracle) for v in node.inputs]
+        taken = {**feeds, **source[0].run(feeds, fetch=[*inner, name])}
+        got = target.segment({n: taken[n] for n in inner if n in target.inner()}, [name], feeds)[name]
+        around = {v: widened_array(taken[v.name or ""]) for v in read}
+        arrays = [None if v is None else oracle.exact.value(v, around) for v in node.inputs]
         index = list(node.outputs).index(value)
-        truth = oracle.exact.step(node, arrays)[index]
-        errs = [run.step(node, arrays)[index] for run in oracle.noisy]
+        truth = oracle.exact.step(node, arrays, around)[index]
+        errs = [run.step(node, arrays, around)[index] for run in oracle.noisy]
     except (NoOracle, InvalidInput):
         return None, None
     own = judge(name, [taken[name]], got, truth, errs, k=k)
-    again = lambda changed, changed_inputs: oracle.exact.step(changed, changed_inputs)  # noqa: E731
+
+    def again(changed: ir.Node, changed_inputs: Sequence[Any]) -> Sequence[Any]:
+        return oracle.exact.step(changed, changed_inputs, around)
+
     case = NodeCase(node, tuple(arrays), taken[name], got, truth, tuple(errs), name, again)
     return own, case
-
-
-def _input(value: ir.Value, taken: Mapping[str, Any], given: Mapping[str, Any], oracle: OnnxOracle) -> Any:
-    name = value.name or ""
-    if name in taken:
-        return widened_array(taken[name])
-    if name in given:
-        return widened_array(given[name])
-    return oracle.exact.value(value, {})
 
 
 def _aligned_before(node: ir.Node, known: Mapping[ir.Value, Judgement]) -> list[ir.Value]:

@@ -65,7 +65,9 @@ def _allowed(model: ir.Model, registry: Registry) -> float:
 
 
 def as_target(target: Any, options: Options) -> Model:
-    """The model that is looked at, as its users run it."""
+    """The model that is looked at, as its users run it; a loaded one is taken as it is."""
+    if isinstance(target, Model):
+        return target
     if isinstance(target, (onnx.ModelProto, ir.Model)):
         found = load_sources(target)
         if isinstance(found, str):

@@ -24,7 +24,7 @@ from trueport.mapping.bind import bind_by_schema
 from trueport.runtimes.wide.kernels import KERNELS
 from trueport.runtimes.wide.widen import widened_array, widened_node
 
-__all__ = ["Noise", "Run", "WideEvaluator"]
+__all__ = ["Noise", "Run", "WideEvaluator", "captured"]
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 Noise = Callable[[ir.Node, Sequence[Any], Run], Sequence[Any]]
@@ -109,22 +109,22 @@ class WideEvaluator:
         return self._constants[value]
 
     def _runner(self, node: ir.Node, around: Mapping[ir.Value, Any]) -> Run:
-        captured = list(_captured(node))
-        if captured:
-            return self._with_captured(node, captured, around)
+        outer = list(captured(node))
+        if outer:
+            return self._with_captured(node, outer, around)
         if node not in self._runs:
             reference = functools.partial(self._reference, widened_node(node), ())
             self._runs[node] = _kernel(node, reference) or reference()
         return self._runs[node]
 
-    def _with_captured(self, node: ir.Node, captured: Sequence[ir.Value], around: Mapping[ir.Value, Any]) -> Run:
+    def _with_captured(self, node: ir.Node, outer: Sequence[ir.Value], around: Mapping[ir.Value, Any]) -> Run:
         """A node whose graphs use outer values, as a model that has them as inputs."""
-        run = self._reference(widened_node(node), captured)
-        outer = [self.value(value, around) for value in captured]
-        return lambda inputs: run([*inputs, *outer])
+        run = self._reference(widened_node(node), outer)
+        arrays = [self.value(value, around) for value in outer]
+        return lambda inputs: run([*inputs, *arrays])
 
-    def _reference(self, proto: onnx.NodeProto, captured: Sequence[ir.Value]) -> Run:
-        fed = [*proto.input, *(value.name or "" for value in captured)]
+    def _reference(self, proto: onnx.NodeProto, outer: Sequence[ir.Value]) -> Run:
+        fed = [*proto.input, *(value.name or "" for value in outer)]
         # The reference leaves out an operator's result that has no name, and loses count.
         made = [name or f"unnamed.{index}" for index, name in enumerate(proto.output)]
         proto.output[:] = made
@@ -164,10 +164,10 @@ def _kernel(node: ir.Node, reference: Callable[[], Run]) -> Run | None:
 
 def _read(node: ir.Node) -> Iterator[ir.Value]:
     yield from (value for value in node.inputs if value is not None)
-    yield from _captured(node)
+    yield from captured(node)
 
 
-def _captured(node: ir.Node) -> Iterable[ir.Value]:
+def captured(node: ir.Node) -> Iterable[ir.Value]:
     """Values of graphs outside that the node's graphs use, each once."""
     found: dict[ir.Value, None] = {}
     for attribute in node.attributes.values():

@@ -23,6 +23,12 @@ from trueport.runtimes.wide.widen import unit_roundoff
 
 __all__ = ["rounding_noise"]
 
+_AGAINST_ONE = frozenset(
+    "Acosh Asinh Atanh Celu Elu Erf HardSigmoid Log LogSoftmax Selu Sigmoid Softplus".split()  # noqa: SIM905
+)
+"""Made of numbers near one: exp(x) - 1 and log(1 + x) lose what is small, bounded functions what is in their tails."""
+_AGAINST_INPUT = frozenset({"Gelu", "HardSwish", "Mish", "Swish"})
+"""The input times a number between zero and one."""
 _PLAIN_ULPS = 1.0
 """For an operator without a declared bound: one unit of the last place."""
 
@@ -39,13 +45,24 @@ def rounding_noise(registry: Registry, seed: int) -> Noise:
         computed = [_is_computed(node, mapping, index) for index in range(len(inputs))]
         results = run([_off(a, unit, generator) if c else a for a, c in zip(inputs, computed, strict=True)])
         bound = mapping.error.ulps if mapping is not None and mapping.error else _PLAIN_ULPS
-        magnitudes = run([_magnitude(array) for array in inputs]) if node.op_type in SUMS else results
+        magnitudes = (
+            run([_magnitude(array) for array in inputs]) if node.op_type in SUMS else _sizes(node, inputs, results)
+        )
         return [
             _add(array, 2 * unit * max(bound, _PLAIN_ULPS) * np.abs(size), generator)
             for array, size in zip(results, magnitudes, strict=True)
         ]
 
     return err
+
+
+def _sizes(node: ir.Node, inputs: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
+    """What an error is relative to: the result, or what the usual formula adds up on the way to it."""
+    if node.op_type in _AGAINST_ONE:
+        return [np.maximum(np.abs(array), 1.0) if _is_wide(array) else array for array in results]
+    if node.op_type in _AGAINST_INPUT and np.shape(inputs[0]) == np.shape(results[0]):
+        return [np.maximum(np.abs(results[0]), np.abs(inputs[0])), *results[1:]]
+    return results
 
 
 def _is_computed(node: ir.Node, mapping: OpMapping | None, index: int) -> bool:

@@ -73,6 +73,7 @@ def _unusual_numbers(case: NodeCase) -> Iterator[Cause]:
         yield Cause("nonfinite", "NaN or infinity is treated otherwise", evidence)
     tiny = np.finfo(source.dtype).tiny
     differ = source != got
-    if np.any(differ) and np.all(np.abs(source[differ]) < tiny):
+    small = np.abs(source[differ])
+    if np.any(differ) and np.all((small > 0) & (small < tiny)):
         evidence = f"{int(np.sum(differ))} elements, all below {tiny:.3g}"
         yield Cause("denormal", "denormal numbers are flushed to zero", evidence)

@@ -15,14 +15,14 @@ from trueport.verifying.causes.attributes import other_attributes
 from trueport.verifying.causes.evidence import direct_evidence
 from trueport.verifying.causes.hypothesis import Hypothesis, Rule
 from trueport.verifying.causes.operands import other_operands
-from trueport.verifying.causes.operators import other_operators
+from trueport.verifying.causes.operators import other_branches, other_operators
 from trueport.verifying.causes.shapes_of_error import error_patterns
 from trueport.verifying.judge import judge
 from trueport.verifying.locate import Cause, NodeCase
 
 __all__ = ["explain"]
 
-RULES: tuple[Rule, ...] = (other_attributes, other_operands, other_operators, error_patterns)
+RULES: tuple[Rule, ...] = (other_branches, other_attributes, other_operands, other_operators, error_patterns)
 _ENOUGH = 3
 """Explanations that are kept: several may fit, the first is the likeliest."""
 _SECONDS = 20.0

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis, replaced
+from trueport.verifying.causes.hypothesis import Hypothesis, replaced, with_inputs
 from trueport.verifying.locate import NodeCase
 
-__all__ = ["other_operators"]
+__all__ = ["other_branches", "other_operators"]
 
 _UNARY = tuple(
     """Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity LeakyRelu Log Mish Neg Reciprocal Relu Round
@@ -98,3 +98,28 @@ def _quantized(case: NodeCase, way: Any) -> Any:
     target = np.asarray(case.target).dtype
     info = np.iinfo(target)
     return np.clip(way(x / scale) + np.asarray(zero, np.float64), info.min, info.max).astype(target)
+
+
+def other_branches(case: NodeCase) -> Iterator[Hypothesis]:
+    """Control flow that went another way: the other branch of an If, a loop that does not carry its state on."""
+    if case.node.op_type == "If":
+        other = np.logical_not(case.inputs[0])
+        yield Hypothesis("branch", "it takes the other branch", with_inputs(case, [other]))
+    if case.node.op_type == "Loop":
+        for step in (-1, 1):
+            trips = [np.asarray(case.inputs[0]) + step, *case.inputs[1:]] if case.inputs[0] is not None else None
+            if trips is not None:
+                words = f"it makes {abs(step)} {'step less' if step < 0 else 'step more'}"
+                yield Hypothesis("loop", words, with_inputs(case, trips))
+        yield Hypothesis("loop", "its state is not carried from step to step", lambda: _first_step(case))
+
+
+def _first_step(case: NodeCase) -> Any:
+    """What one step gives: for the state its result, for what is collected that result in every step."""
+    names = [value.name for value in case.node.outputs]
+    place = names.index(case.output)
+    once = with_inputs(case, [np.asarray(1), *case.inputs[1:]])()
+    carried = len(case.inputs) - 2
+    if place < carried:
+        return once
+    return np.broadcast_to(once[:1], np.shape(case.target))
