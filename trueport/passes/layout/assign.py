@@ -7,7 +7,17 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import onnx_ir as ir
 
-from trueport.ir.layouts import Perm, compose, identity, inverse, is_identity, lift, note_held
+from trueport.ir.layouts import (
+    Perm,
+    compose,
+    held_names,
+    identity,
+    inverse,
+    is_identity,
+    lift,
+    note_held,
+    rewrite_held,
+)
 from trueport.passes.layout.decide import decide, rules_of, subgraphs_of
 from trueport.passes.layout.plan import Form, Plan, Rule, dims_of
 from trueport.passes.layout.roots import Roots, same_but_for_units
@@ -109,7 +119,9 @@ class _Rewrite:
         self._values[value] = {perm: value}
         value.shape = ir.Shape([dims[axis] for axis in perm])
         self._name(value, value, perm)
-        note_held(value, name, perm)
+        # Names of values that were found to be this one are held as it is.
+        aliases = {alias: compose(order, perm) for alias, order in held_names(value).items()}
+        rewrite_held(value, {name: perm, **aliases})
 
     def _name(self, held: ir.Value, root: ir.Value, perm: Perm) -> None:
         """The model's own name for this order of the root if it has one, else the root's with the order."""
