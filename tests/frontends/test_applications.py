@@ -31,7 +31,7 @@ FAMILIES = {
 
 
 def image(model: Any, count: int) -> list[np.ndarray]:
-    shape = model.input_shape[1:]
+    shape = [dim or 224 for dim in model.input_shape[1:]]
     return [np.random.default_rng(count).uniform(0, 255, (count, *shape)).astype(np.float32)]
 
 

@@ -16,7 +16,7 @@ from trueport.passes.recognize.bias import recognize_biases
 from trueport.passes.recognize.dense import recognize_dense
 from trueport.passes.recognize.normalization import recognize_normalizations
 from trueport.passes.recognize.recurrent import recognize_recurrences
-from trueport.passes.recognize.views import store_views
+from trueport.passes.recognize.views import store_casts, store_views
 from trueport.passes.shapes import infer_shapes
 
 __all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
@@ -43,9 +43,10 @@ def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
         infer_shapes(model)
     simplify(model)
     recognize_recurrences(model)
+    store_casts(model)
     recognize_dense(model)
-    recognize_activations(model, opset)
-    recognize_normalizations(model, opset)
+    recognize_activations(model)
+    recognize_normalizations(model)
     recognize_biases(model)
     prune(model)
     store_views(model)

@@ -12,13 +12,9 @@ from trueport.passes.recognize.match import maker, orders, put, scalar_of
 
 __all__ = ["recognize_activations"]
 
-_GELU_SINCE = 20
 
-
-def recognize_activations(model: ir.Model, opset: int) -> int:
-    """Replace the chains by operators that the opset has, in place; how many."""
-    if opset < _GELU_SINCE:
-        return 0
+def recognize_activations(model: ir.Model) -> int:
+    """Replace the chains by operators, in place; how many."""
     shop = Workshop(model)
     return sum(
         _gelu(node, shop)

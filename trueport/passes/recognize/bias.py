@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.ir.provenance import ORIGIN, origins
-from trueport.passes.recognize.match import behind_views, dims_of, is_constant, maker, orders
+from trueport.passes.recognize.match import behind_views, dims_of, maker, orders
 
 __all__ = ["recognize_biases"]
 
@@ -25,7 +25,7 @@ def _join(node: ir.Node) -> bool:
         if conv is None or len(conv.inputs) > 2 or not all(_is_only_for_this(step, node) for step in steps):
             continue
         bias = _per_channel(vector, conv.outputs[0], moved)
-        if bias is None or dims_of(node.outputs[0]) != dims_of(data):
+        if bias is None or dims_of(node.outputs[0]) != dims_of(data) or not _made_before(bias, conv):
             continue
         conv.resize_inputs(3)
         conv.replace_input_with(2, bias)
@@ -43,13 +43,25 @@ def _is_only_for_this(step: ir.Node, node: ir.Node) -> bool:
 def _per_channel(vector: ir.Value, made: ir.Value, moved: ir.Node | None) -> ir.Value | None:
     """The constant vector that broadcasts over the channels alone."""
     shape, dims, source = dims_of(vector), dims_of(made), behind_views(vector)
-    if shape is None or dims is None or source is None or not is_constant(source) or len(dims_of(source) or ()) != 1:
+    if shape is None or dims is None or source is None or len(dims_of(source) or ()) != 1:
         return None
     axis = 1 if moved is None else list(moved.attributes["perm"].as_ints()).index(1)
     lifted = (1,) * (len(dims) - len(shape)) + shape
     places = [place for place, dim in enumerate(lifted) if dim != 1]
     fits = places == [axis] or (not places and len(shape) == 1 and axis == len(dims) - 1)
     return source if fits and dims_of(source) == (dims[1],) else None
+
+
+def _made_before(bias: ir.Value, conv: ir.Node) -> bool:
+    """See to it that a cast of the bias stands before the convolution that takes it."""
+    cast = bias.producer()
+    if cast is None:
+        return True
+    if len(bias.uses()) != 1 or cast.graph is not conv.graph or not isinstance(conv.graph, ir.Graph):
+        return False
+    conv.graph.remove(cast)
+    conv.graph.insert_before(conv, cast)
+    return True
 
 
 def _take_place(value: ir.Value, node: ir.Node) -> None:

@@ -20,9 +20,6 @@ from trueport.passes.recognize.match import behind_views, dims_of, ints_of, make
 
 __all__ = ["recognize_normalizations"]
 
-_LAYER_SINCE = 17
-_RMS_SINCE = 23
-
 
 @dataclass(frozen=True)
 class _Factor:
@@ -43,8 +40,8 @@ class _Affine:
     mean: ir.Value
 
 
-def recognize_normalizations(model: ir.Model, opset: int) -> int:
-    """Replace the chains by operators that the opset has, in place; how many."""
+def recognize_normalizations(model: ir.Model) -> int:
+    """Replace the chains by operators, in place; how many."""
     shop = Workshop(model)
     found = 0
     for graph in model.graphs():
@@ -52,11 +49,8 @@ def recognize_normalizations(model: ir.Model, opset: int) -> int:
             if node.graph is None or node.domain:
                 continue
             if node.op_type == "Add":
-                found += any(
-                    _batch(node, form, shop) or (opset >= _LAYER_SINCE and _layer(node, form, shop))
-                    for form in _affine_forms(node)
-                )
-            elif node.op_type == "Mul" and opset >= _RMS_SINCE:
+                found += any(_batch(node, form, shop) or _layer(node, form, shop) for form in _affine_forms(node))
+            elif node.op_type == "Mul":
                 found += _root_mean_square(node, shop)
     return found
 

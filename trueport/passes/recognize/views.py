@@ -1,37 +1,55 @@
-"""A weight that is used in one other shape only is stored in that shape: no node reshapes it when the model runs."""
+"""A weight that is used in one other shape or precision only is stored so: no node changes it when the model runs."""
 
 from __future__ import annotations
 
 import numpy as np
 import onnx_ir as ir
 
+from trueport.ir.dtypes import numpy_dtype
 from trueport.passes.recognize.match import dims_of, is_constant
 
-__all__ = ["store_views"]
+__all__ = ["store_casts", "store_views"]
+
+
+_HALVES = frozenset({ir.DataType.FLOAT16, ir.DataType.BFLOAT16})
 
 
 def store_views(model: ir.Model) -> int:
     """Store weights in the shape that they are used in, in place; how many nodes went."""
-    return sum(_store(node) for graph in model.graphs() for node in list(graph))
+    return sum(_store(node) for graph in model.graphs() for node in list(graph) if _reshapes(node))
+
+
+def store_casts(model: ir.Model) -> int:
+    """Store weights in the half precision that they are used in, in place; how many nodes went."""
+    return sum(_store(node) for graph in model.graphs() for node in list(graph) if _halves(node))
+
+
+def _reshapes(node: ir.Node) -> bool:
+    return node.op_type in ("Reshape", "Squeeze", "Unsqueeze") and not node.domain
+
+
+def _halves(node: ir.Node) -> bool:
+    source = node.inputs[0] if node.op_type == "Cast" and not node.domain else None
+    return source is not None and source.dtype == ir.DataType.FLOAT and node.outputs[0].dtype in _HALVES
 
 
 def _store(node: ir.Node) -> bool:
-    weight = node.inputs[0] if node.op_type in ("Reshape", "Squeeze", "Unsqueeze") and not node.domain else None
-    made = node.outputs[0] if node.outputs else None
+    weight, made = node.inputs[0], node.outputs[0]
     shape = dims_of(made)
-    if weight is None or made is None or shape is None or not is_constant(weight) or made.is_graph_output():
+    if weight is None or shape is None or not is_constant(weight) or made.is_graph_output():
         return False
     tensor, sizes = weight.const_value, [dim for dim in shape if dim is not None]
     if tensor is None or len(weight.uses()) != 1 or weight.is_graph_output() or len(sizes) < len(shape):
         return False
+    dtype = made.dtype or tensor.dtype
     weight.const_value = ir.LazyTensor(
-        lambda: ir.tensor(np.reshape(tensor.numpy(), sizes), dtype=tensor.dtype),
-        dtype=tensor.dtype,
+        lambda: ir.tensor(np.reshape(tensor.numpy(), sizes).astype(numpy_dtype(dtype)), dtype=dtype),
+        dtype=dtype,
         shape=ir.Shape(sizes),
         name=weight.name,
         cache=True,
     )
-    weight.shape = ir.Shape(sizes)
+    weight.shape, weight.type = ir.Shape(sizes), ir.TensorType(dtype)
     made.replace_all_uses_with(weight)
     assert node.graph is not None
     node.graph.remove(node, safe=True)
