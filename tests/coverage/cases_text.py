@@ -168,7 +168,8 @@ _LAYERS: list[Case | Cannot | NoGraph] = [
     ),
     Case("keras.layers.TextVectorization", _text(ngrams=2, standardize="lower"), _SENTENCES, label="ngrams"),
     Case("keras.layers.TextVectorization", _text(split=None, standardize=None), _SENTENCES, label="whole"),
-    Cannot("keras.layers.Hashing", _layer(lambda: keras.layers.Hashing(3)), _TABLE, _HASH, "hash"),
+    Case("keras.layers.Hashing", _layer(lambda: keras.layers.Hashing(3), "int64"), _IDS, label="integers"),
+    Cannot("keras.layers.Hashing", _layer(lambda: keras.layers.Hashing(3)), _TABLE, _HASH, "bytes"),
     Cannot(
         "keras.layers.HashedCrossing",
         lambda: lambda x, y: keras.layers.HashedCrossing(5)((x, y)),

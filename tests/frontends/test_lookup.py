@@ -125,3 +125,25 @@ def test_a_change_while_the_model_runs_is_refused() -> None:
 
     with pytest.raises(TrueportError, match="changes a lookup table"):
         agree(function, [np.array([1])])
+
+
+_RNG = np.random.default_rng(0)
+_EVERY_LENGTH = np.array(
+    [*(sign * (10**n + k) for n in range(19) for k in (-1, 0, 7) for sign in (1, -1)), -(2**63), 2**63 - 1], np.int64
+)
+
+
+@pytest.mark.parametrize("buckets", [3, 1000003, 2**62])
+def test_hashes_of_integers(buckets: int) -> None:
+    samples = _RNG.integers(-(2**63), 2**63 - 1, 50)
+    agree(lambda x: tf.strings.to_hash_bucket_fast(tf.strings.as_string(x), buckets), [_EVERY_LENGTH], [samples])
+
+
+def test_hashes_of_small_integers() -> None:
+    table = np.array([[0, -(2**31)], [2**31 - 1, 5]], np.int32)
+    agree(lambda x: tf.strings.to_hash_bucket_fast(tf.strings.as_string(x), 7), [table], [table[:1]])
+
+
+def test_hashes_of_strings_are_refused() -> None:
+    with pytest.raises(TrueportError, match="string's bytes"):
+        agree(lambda x: tf.strings.to_hash_bucket_fast(x, 7), [np.array(["a"], object)])
