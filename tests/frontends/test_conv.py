@@ -133,3 +133,37 @@ def test_transposed_depthwise() -> None:
         lambda x: tf.nn.depthwise_conv2d_backprop_input([2, 9, 9, 2], kernel, x, [1, 2, 2, 1], "SAME"),
         [normal(2, 5, 5, 4)],
     )
+
+
+L = keras.layers
+DILATED: list[tuple[Any, tuple[int, ...]]] = [
+    (lambda: L.Conv1D(2, 3, dilation_rate=2), (9, 2)),
+    (lambda: L.Conv1D(2, 3, dilation_rate=2, padding="causal"), (9, 2)),
+    (lambda: L.Conv2D(2, 3, dilation_rate=(1, 2)), (9, 7, 2)),
+    (lambda: L.Conv2D(2, 3, dilation_rate=3, padding="same"), (9, 7, 2)),
+    (lambda: L.DepthwiseConv2D(3, dilation_rate=2, padding="same"), (9, 7, 2)),
+    (lambda: L.Conv3D(2, 2, dilation_rate=2), (4, 5, 4, 2)),
+]
+
+
+@pytest.mark.parametrize(("make", "shape"), DILATED)
+def test_what_runs_in_blocks_is_one_dilated_convolution(make: Any, shape: tuple[int, ...]) -> None:
+    model = keras.Sequential([keras.Input(shape), make()])
+    written = agree(model, [normal(1, *shape)], [normal(3, *shape)])
+    assert op_types(written) == ["Transpose", "Conv", "Transpose"]
+
+
+@pytest.mark.parametrize("padding", ["same", "valid"])
+def test_dilated_of_open_sizes(padding: str) -> None:
+    model = keras.Sequential([keras.Input((None, None, 2)), L.Conv2D(2, 3, dilation_rate=2, padding=padding)])
+    written = agree(model, [normal(1, 9, 8, 2)], [normal(2, 6, 7, 2)])
+    assert op_types(written).count("Conv") == 1
+
+
+@pytest.mark.parametrize("padding", ["same", "valid"])
+@pytest.mark.parametrize(("kernel", "stride"), [(3, 2), (2, 2), (2, 3), (4, 1)])
+def test_transposed_layers_of_open_sizes(padding: str, kernel: int, stride: int) -> None:
+    layer = L.Conv2DTranspose(2, kernel, strides=stride, padding=padding)
+    model = keras.Sequential([keras.Input((None, None, 3)), layer])
+    written = agree(model, [normal(1, 9, 8, 3)], [normal(2, 6, 7, 3)])
+    assert op_types(written) == ["Transpose", "ConvTranspose", "Transpose"]

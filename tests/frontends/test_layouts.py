@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 import numpy as np
+import onnx
 import pytest
 
 from tests.frontends.harness import agree, op_types
@@ -116,3 +117,33 @@ def test_a_transpose_of_the_model_itself_stays_one() -> None:
     model = keras.Model(inputs, conv(shuffled(conv(inputs))))
     written = agree(model, [np.random.default_rng(0).normal(size=(2, 8, 8, 3)).astype(np.float32)])
     assert len(transposes_between_convolutions(written)) == 1
+
+
+def small_network() -> keras.Model:
+    inputs = keras.Input((16, 16, 3))
+    x = L.ReLU()(L.BatchNormalization()(conv(inputs, 8)))
+    x = L.Add()([x, L.Dense(8, activation="gelu")(L.LayerNormalization()(L.DepthwiseConv2D(3, padding="same")(x)))])
+    x = L.UpSampling2D(2, interpolation="bilinear")(L.MaxPool2D()(x))
+    x = L.GroupNormalization(2)(L.Conv2DTranspose(4, 3, strides=2, padding="same")(x))
+    return keras.Model(inputs, L.Dense(3, activation="softmax")(L.GlobalAveragePooling2D()(x)))
+
+
+@pytest.mark.parametrize("opset", [13, 15, 18, 21, 26])
+def test_every_opset(opset: int) -> None:
+    samples = [[np.random.default_rng(n).normal(size=(n, 16, 16, 3)).astype(np.float32)] for n in (1, 2)]
+    written = agree(small_network(), *samples, opset=opset)
+    assert op_types(written).count("Transpose") == 1
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "float16"])
+def test_half_precision(policy: str) -> None:
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(policy)
+    try:
+        model = small_network()
+    finally:
+        keras.config.set_dtype_policy(before)
+    written = agree(model, [np.random.default_rng(0).normal(size=(2, 16, 16, 3)).astype(np.float32)])
+    assert op_types(written).count("Transpose") == 1
+    kernels = [t for t in written.graph.initializer if t.name.endswith("kernel")]
+    assert kernels and all(t.data_type == onnx.TensorProto.FLOAT16 for t in kernels)
