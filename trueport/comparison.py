@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from trueport.errors import UsageError
 from trueport.frontends.tensorflow.sources import Options
 from trueport.verifying.causes import explain
+from trueport.verifying.inputs import make_inputs
 from trueport.verifying.judge import DEFAULT_K
 from trueport.verifying.locate import Located
 from trueport.verifying.locate import locate as walk
-from trueport.verifying.oracle import OnnxOracle
+from trueport.verifying.oracle import OnnxOracle, Oracle
 from trueport.verifying.pairing import PairedModel, pair
+from trueport.verifying.reproduce import write_reproducer
 from trueport.verifying.samples import make_samples
 from trueport.verifying.subjects import Subject, as_source, as_target
 from trueport.verifying.verify import Verification, verify_runs
@@ -39,11 +42,12 @@ def verify(
     ``data``: inputs by the source's names; seeded ones are made when there are none.
     """
     subject, paired = _pair(source, target, ops, Options(signature=signature))
+    oracle = subject.make_oracle()
     return verify_runs(
         subject.executions,
         paired,
-        make_samples(subject.executions[0].inputs, seed=seed) if data is None else data,
-        subject.make_oracle(),
+        _samples(subject, oracle, seed) if data is None else data,
+        oracle,
         k=k,
         allowed_ulps=subject.allowed(),
     )
@@ -58,8 +62,13 @@ def locate(
     k: float = DEFAULT_K,
     ops: Sequence[Any] = (),
     signature: str | None = None,
+    reproduce: str | Path | None = None,
 ) -> Located:
-    """Find the first node that departs by itself, on the first input that shows a departure."""
+    """Find the first node that departs by itself, on the input that shows the largest departure.
+
+    ``reproduce`` names a folder that is made: the node and the target's part of it, inputs, and a script that shows
+    the difference.
+    """
     subject, paired = _pair(source, target, ops, Options(signature=signature))
     oracle = subject.make_oracle()
     if not isinstance(oracle, OnnxOracle):
@@ -67,12 +76,22 @@ def locate(
             "only ONNX sources can be walked node by node so far",
             remedy="compare with the ONNX model the target was made from",
         )
-    samples = list(make_samples(subject.executions[0].inputs, seed=seed) if data is None else data)
+    samples = make_inputs(oracle.model, seed=seed) if data is None else list(data)
     worst = max(samples, key=lambda feeds: _worst(subject, paired, feeds, oracle, k))
     found = walk(subject.executions, paired, worst, oracle, k=k)
     if found.culprit is None or found.culprit.case is None:
         return found
-    return replace(found, culprit=replace(found.culprit, causes=explain(found.culprit.case, paired, k=k)))
+    culprit = replace(found.culprit, causes=explain(found.culprit.case, paired, k=k))
+    if reproduce is not None:
+        write_reproducer(culprit, paired, worst, Path(reproduce))
+    return replace(found, culprit=culprit, feeds=worst)
+
+
+def _samples(subject: Subject, oracle: Oracle | str, seed: int) -> Samples:
+    """By what the graph does with its inputs where there is a graph, by their types alone elsewhere."""
+    if isinstance(oracle, OnnxOracle):
+        return make_inputs(oracle.model, seed=seed)
+    return make_samples(subject.executions[0].inputs, seed=seed)
 
 
 def _worst(subject: Subject, target: PairedModel, feeds: Mapping[str, Any], oracle: OnnxOracle, k: float) -> float:

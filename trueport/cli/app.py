@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -157,6 +157,7 @@ def locate(
     k: Limit = None,
     signature: Signature = None,
     ops: Ops = None,
+    reproduce: Annotated[Path | None, typer.Option(help="write the smallest model that shows it here")] = None,
     json: Json = False,
 ) -> None:
     """Name the first node that departs: its own error, what it inherited, and the likely cause."""
@@ -165,11 +166,12 @@ def locate(
     from trueport.comparison import locate as find
     from trueport.report.verification import render_located
 
-    given = {"k": k} if k is not None else {}
+    given: dict[str, Any] = {"k": k} if k is not None else {}
     with progress(enabled=not json) as step:
         step("locate")
         samples = read_samples(data) if data else None
-        found = find(source, target, data=samples, seed=seed, ops=ops or (), signature=signature, **given)
+        settings = {**given, "reproduce": reproduce} if reproduce is not None else given
+        found = find(source, target, data=samples, seed=seed, ops=ops or (), signature=signature, **settings)
     typer.echo(render_located(found, json=json))
     raise typer.Exit(NOT_FAITHFUL if found.culprit or any(s.ratio > found.k for s in found.steps) else FAITHFUL)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from trueport.errors import InvalidInput
@@ -43,6 +44,10 @@ class Model(ABC):
     def constants(self) -> Mapping[str, Any]:
         """Weights under the source's names, in the source's order of axes, as far as the model keeps them."""
         return {}
+
+    def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
+        """Write the part between given values and one that is asked for as a model of its own, in this form."""
+        raise InvalidInput(f"parts of a model can't be written from {self.runtime}")
 
     @abstractmethod
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:

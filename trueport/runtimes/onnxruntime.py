@@ -120,6 +120,23 @@ class OnnxRuntimeModel(Model):
         )
         return _restored(fetch, held, arrays)
 
+    def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
+        """The given values keep their names; where one is held in another order, a transpose leads to it."""
+        held = {name: self._inner[name] for name in fed if name in self._inner}
+        wanted = self._inner.get(fetch, InnerValue(fetch))
+        part = self._between({value.tensor for value in held.values()}, [wanted.tensor])
+        for name, value in held.items():
+            if value.perm:
+                turned = onnx.helper.make_node("Transpose", [name], [value.tensor], perm=value.perm)
+                part.graph.node.insert(0, turned)
+                own = next(i for i in part.graph.input if i.name == value.tensor)
+                own.name = name
+        if wanted.perm:
+            back = [int(axis) for axis in np.argsort(wanted.perm)]
+            part.graph.node.append(onnx.helper.make_node("Transpose", [wanted.tensor], ["reproduced"], perm=back))
+            part.graph.output[0].name = "reproduced"
+        onnx.save(part, place)
+
     def _between(self, given: set[str], wanted: Sequence[str]) -> onnx.ModelProto:
         """The nodes that make ``wanted`` out of ``given`` and the model's inputs."""
         made = {name: node for node in self._proto.graph.node for name in node.output if name}

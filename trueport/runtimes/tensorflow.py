@@ -77,6 +77,35 @@ class FunctionModel(Model):
             for name, h, value in zip(fetch, held, values, strict=True)
         }
 
+    def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
+        """A SavedModel whose ``part`` takes the given values in the order of their names."""
+        names = sorted(fed)
+        given = [self.inner().get(name) for name in names]
+        held = self._held(fetch)
+        inner = [value for value in given if value is not None]
+        run = self._prune([held.tensor], [value.tensor for value in inner])
+        parts: dict[str, np.ndarray] = {}
+        for port in self.inputs:
+            parts.update(pack(port, feeds[port.name]))
+        own = {port.name: port.parts[0] for port in self.inputs}
+
+        def part(*arrays: Any) -> Any:
+            by_name = dict(zip(names, arrays, strict=True))
+            outer = [by_name[n] if (n := _source_of(p, own)) in by_name else tf.constant(a) for p, a in parts.items()]
+            turned = [
+                tf.transpose(by_name[name], value.perm) if value.perm else by_name[name]
+                for name, value in zip(names, given, strict=True)
+                if value is not None
+            ]
+            made = run(*outer, *turned)[0]
+            return tf.transpose(made, np.argsort(held.perm)) if held.perm else made
+
+        module = tf.Module()
+        specs = [tf.TensorSpec(np.shape(fed[name]), fed[name].dtype) for name in names]
+        module.part = tf.function(part, input_signature=specs, autograph=False)
+        module.held = self._keeps
+        tf.saved_model.save(module, str(place))
+
     def _fetch(self, tensors: Mapping[str, Any], fetch: list[str]) -> dict[str, Any]:
         held = [self._held(name) for name in fetch]
         key = tuple(value.tensor for value in held)
@@ -115,6 +144,10 @@ class FunctionModel(Model):
             return found
 
         return inner
+
+
+def _source_of(part: str, own: Mapping[str, str]) -> str:
+    return next((name for name, held in own.items() if held == part), part)
 
 
 def _tensor(array: np.ndarray) -> Any:

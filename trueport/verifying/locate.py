@@ -8,7 +8,7 @@ inputs, judged against the truth of that part on the same inputs. A node whose o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ __all__ = ["Cause", "Culprit", "Located", "NodeCase", "Step", "locate"]
 Feeds = Mapping[str, Any]
 _SEGMENT_BYTES = 1 << 28
 """Values that are held at once while a model is walked, in each of the runs that are compared."""
+
+_GROWS = "no single node departs by itself: the error grows along the graph"
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ class Located:
     """of the source's inner values, so many were found in the target"""
     k: float = DEFAULT_K
     why: str = ""
+    feeds: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """the inputs on which it was found"""
 
 
 def locate(
@@ -112,26 +116,32 @@ def locate(
     common = {*target.inner(), *(port.name for port in target.outputs)} & {v.name for _, v in made if v.name}
     ratios: dict[ir.Value, Judgement] = {}
     steps: list[Step] = []
+    looked: set[ir.Value] = set()
+
+    def culprit(node: ir.Node, value: ir.Value) -> Culprit | None:
+        looked.add(value)
+        before = max((ratios[v].ratio for v in _aligned_before(node, ratios)), default=0.0)
+        own, case = _own(source, target, feeds, oracle, node, value, k)
+        if own is None or own.verdict != Verdict.DEPARTS:
+            return None
+        names = value.name or "", node.name or ""
+        return Culprit(*names, node.op_type, origins(node), own, before, ratios[value], (), case)
+
     for (node, value), found, step in _walk(source, target, feeds, oracle, made, common, k):
         ratios[value] = found
         steps.append(step)
-        if found.verdict != Verdict.DEPARTS:
-            continue
-        before = _aligned_before(node, ratios)
-        inherited = max((ratios[v].ratio for v in before if v in ratios), default=0.0)
-        if inherited > k:
-            continue
-        own, case = _own(source, target, feeds, oracle, node, value, k)
-        if own is not None and own.verdict == Verdict.DEPARTS:
-            name, maker = value.name or "", node.name or ""
-            culprit = Culprit(name, maker, node.op_type, origins(node), own, inherited, found, (), case)
-            return Located(tuple(steps), culprit, len(common), len(made), k)
-    why = (
-        "every value is within what rounding explains"
-        if not any(s.ratio > k for s in steps)
-        else "no single node departs by itself: the error grows along the graph"
-    )
-    return Located(tuple(steps), None, len(common), len(made), k, why)
+        inherited = any(ratios[v].ratio > k for v in _aligned_before(node, ratios))
+        guilty = culprit(node, value) if found.verdict == Verdict.DEPARTS and not inherited else None
+        if guilty is not None:
+            return Located(tuple(steps), guilty, len(common), len(made), k)
+    if not any(step.ratio > k for step in steps):
+        return Located(tuple(steps), None, len(common), len(made), k, "every value is within what rounding explains")
+    # Where rounding tips decisions (a quantized value, a choice), what a node inherits may hide what it does itself.
+    for node, value in made:
+        guilty = culprit(node, value) if value in ratios and value not in looked else None
+        if guilty is not None:
+            return Located(tuple(steps), guilty, len(common), len(made), k)
+    return Located(tuple(steps), None, len(common), len(made), k, _GROWS)
 
 
 def _walk(

@@ -53,6 +53,7 @@ _CHOICES: Mapping[str, Sequence[Any]] = {
         *("DCR", "CRD", "max", "avg"),
     ),
     "nearest_mode": ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+    "norm": ("MAX", "L1", "L2"),
     "p": (1, 2),
     "padding_mode": ("zeros", "border", "reflection"),
     "reduction": ("none", "add", "mul", "max", "min"),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import ml_dtypes
 import numpy as np
 
 from trueport.runtimes.base import Model
 from trueport.verifying.locate import Cause, NodeCase
 
-__all__ = ["direct_evidence"]
+__all__ = ["direct_evidence", "unusual_numbers"]
 
 _CHOOSING = frozenset({"ArgMax", "ArgMin", "TopK", "NonMaxSuppression", "Hardmax", "Unique"})
 _RANDOM = frozenset(
@@ -23,8 +24,8 @@ def direct_evidence(case: NodeCase, target: Model) -> Iterator[Cause]:
     yield from _weights(case, target)
     if case.node.op_type in _RANDOM:
         yield Cause("random", "the operator draws random numbers", "no two runtimes draw the same ones")
+    yield from _narrowed(case)
     yield from _ties(case)
-    yield from _unusual_numbers(case)
 
 
 def _shape_or_type(case: NodeCase) -> Iterator[Cause]:
@@ -52,6 +53,21 @@ def _weights(case: NodeCase, target: Model) -> Iterator[Cause]:
             yield Cause("weight", words, f"first at {list(place)}: {theirs[place]!s}, the source has {mine[place]!s}")
 
 
+def _narrowed(case: NodeCase) -> Iterator[Cause]:
+    """All of the target's numbers are of a narrower type, the source's are not."""
+    source, got = np.asarray(case.source), np.asarray(case.target)
+    if source.dtype != np.float32 or source.shape != got.shape:
+        return
+    for kind in (ml_dtypes.float8_e4m3fn, ml_dtypes.bfloat16, np.float16):
+        with np.errstate(all="ignore"):
+            fits = [np.array_equal(a.astype(kind).astype(a.dtype), a, equal_nan=True) for a in (got, source)]
+            near = np.allclose(got, source.astype(kind).astype(np.float32), rtol=4 * float(ml_dtypes.finfo(kind).eps))
+        if fits == [True, False] and near:
+            name = np.dtype(kind).name
+            yield Cause("dtype", f"its result is rounded to {name}", f"every number of it is a {name}")
+            return
+
+
 def _ties(case: NodeCase) -> Iterator[Cause]:
     """A choice between numbers that are equal but for rounding."""
     if case.node.op_type not in _CHOOSING or not isinstance(case.inputs[0], np.ndarray):
@@ -62,7 +78,8 @@ def _ties(case: NodeCase) -> Iterator[Cause]:
         yield Cause("ties", "it chooses between numbers that are equal, or nearly", f"smallest gap {np.min(gaps):.3g}")
 
 
-def _unusual_numbers(case: NodeCase) -> Iterator[Cause]:
+def unusual_numbers(case: NodeCase) -> Iterator[Cause]:
+    """NaN, infinities and denormals that are treated otherwise: often a consequence, so this is asked last."""
     source, got = np.asarray(case.source), np.asarray(case.target)
     if source.dtype.kind != "f" or source.shape != got.shape:
         return

@@ -12,17 +12,24 @@ from trueport.errors import NoOracle
 from trueport.fidelity import Verdict
 from trueport.runtimes.base import Model
 from trueport.verifying.causes.attributes import other_attributes
-from trueport.verifying.causes.evidence import direct_evidence
+from trueport.verifying.causes.evidence import direct_evidence, unusual_numbers
 from trueport.verifying.causes.hypothesis import Hypothesis, Rule
 from trueport.verifying.causes.operands import other_operands
-from trueport.verifying.causes.operators import other_branches, other_operators
+from trueport.verifying.causes.operators import other_branches, other_operators, passed_through
 from trueport.verifying.causes.shapes_of_error import error_patterns
 from trueport.verifying.judge import judge
 from trueport.verifying.locate import Cause, NodeCase
 
 __all__ = ["explain"]
 
-RULES: tuple[Rule, ...] = (other_branches, other_attributes, other_operands, other_operators, error_patterns)
+RULES: tuple[Rule, ...] = (
+    other_branches,
+    passed_through,
+    other_operands,
+    other_attributes,
+    other_operators,
+    error_patterns,
+)
 _ENOUGH = 3
 """Explanations that are kept: several may fit, the first is the likeliest."""
 _SECONDS = 20.0
@@ -41,6 +48,7 @@ def explain(case: NodeCase, target: Model, *, k: float) -> tuple[Cause, ...]:
         if _fits(hypothesis, case, k):
             evidence = "tried in float64 on the same inputs, it gives the target's numbers"
             found.append(Cause(hypothesis.kind, hypothesis.what, evidence))
+    found += list(unusual_numbers(case))[: _ENOUGH - len(found)]
     return tuple(found) or (Cause("unknown", "unknown", f"none of {tried} hypotheses gives the target's numbers"),)
 
 
@@ -58,6 +66,8 @@ def _fits(hypothesis: Hypothesis, case: NodeCase, k: float) -> bool:
     if np.shape(predicted) != np.shape(case.target):
         return False
     got = np.asarray(case.target)
+    if got.dtype.kind not in "fc" and got.dtype.name != "bfloat16":
+        return bool(np.asarray(predicted).dtype == got.dtype and np.array_equal(predicted, got))
     plain = _as(predicted, got)
     found = judge(case.output, [plain], got, np.asarray(predicted), _noisy(predicted, case), k=k)
     return found.verdict == Verdict.FAITHFUL

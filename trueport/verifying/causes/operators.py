@@ -10,7 +10,7 @@ import numpy as np
 from trueport.verifying.causes.hypothesis import Hypothesis, replaced, with_inputs
 from trueport.verifying.locate import NodeCase
 
-__all__ = ["other_branches", "other_operators"]
+__all__ = ["other_branches", "other_operators", "passed_through"]
 
 _UNARY = tuple(
     """Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity LeakyRelu Log Mish Neg Reciprocal Relu Round
@@ -32,7 +32,6 @@ _FAMILIES = (_UNARY, _BINARY, _REDUCTIONS, _POOLS, _GLOBAL_POOLS, _ALONG)
 
 def other_operators(case: NodeCase) -> Iterator[Hypothesis]:
     """What other operators would give on the same inputs."""
-    yield from _passed_through(case)
     yield from _roundings(case)
     attributes = {name: attr.value for name, attr in case.node.attributes.items()}
     for family in _FAMILIES:
@@ -60,7 +59,8 @@ def _fitting(op: str, attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if name not in dropped}
 
 
-def _passed_through(case: NodeCase) -> Iterator[Hypothesis]:
+def passed_through(case: NodeCase) -> Iterator[Hypothesis]:
+    """The node does nothing: one of its inputs is its result."""
     for index, array in enumerate(case.inputs):
         if isinstance(array, np.ndarray) and np.shape(array) == np.shape(case.target):
             words = f"the node is skipped: input {index} passes through"
