@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -147,3 +148,31 @@ def test_hashes_of_small_integers() -> None:
 def test_hashes_of_strings_are_refused() -> None:
     with pytest.raises(TrueportError, match="string's bytes"):
         agree(lambda x: tf.strings.to_hash_bucket_fast(x, 7), [np.array(["a"], object)])
+
+
+@pytest.fixture(scope="module")
+def words() -> Any:
+    inputs = keras.Input((None,), dtype="string")
+    hidden = keras.layers.StringLookup(vocabulary=["a", "b"])(inputs)
+    return keras.Model(inputs, keras.layers.Embedding(3, 2)(hidden))
+
+
+_TEXT = [[np.array([["a", "q"], ["b", "b"]], object)], [np.array([["b"]], object)]]
+
+
+def test_a_layer_in_a_saved_model(words: Any, tmp_path: Any) -> None:
+    words.export(tmp_path / "saved", verbose=False)
+    agree(str(tmp_path / "saved"), *_TEXT)
+
+
+def test_a_layer_in_a_keras_file(words: Any, tmp_path: Any) -> None:
+    words.save(tmp_path / "words.keras")
+    agree(str(tmp_path / "words.keras"), *_TEXT)
+
+
+def test_a_table_in_a_saved_module(tmp_path: Any) -> None:
+    module = tf.Module()
+    module.table = _table("string", "int64")
+    module.call = tf.function(module.table.lookup, input_signature=[tf.TensorSpec([None, None], tf.string)])
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=module.call)
+    agree(str(tmp_path / "saved"), *_TEXT)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
@@ -22,7 +20,11 @@ _UNSIGNED_LONG = ir.DataType.UINT64
 def string_to_hash_bucket_fast(t: Translation, input: ir.Value, *, num_buckets: int) -> ir.Value:
     number = _written_integer(input)
     if number is None:
-        _refuse(t)
+        raise t.fail(
+            "hashes strings; ONNX has no hash function and no operator that gives a string's bytes, and the hashes of "
+            "onnxruntime-extensions are not TensorFlow's",
+            "hash integers, look words up in a vocabulary, or hash before the model",
+        )
     return bucket(t, fingerprint_of_decimal(t, number), num_buckets)
 
 
@@ -32,21 +34,3 @@ def _written_integer(text: ir.Value) -> ir.Value | None:
     number = maker.inputs[0] if maker is not None and maker.op_type == "Cast" else None
     known = number is not None and number.dtype in INTEGERS and number.dtype != _UNSIGNED_LONG
     return number if known else None
-
-
-@maps("StringToHashBucket", domain=TF, fidelity=BITWISE)
-def string_to_hash_bucket(t: Translation, string_tensor: ir.Value, *, num_buckets: int) -> NoReturn:
-    _refuse(t)
-
-
-@maps("StringToHashBucketStrong", domain=TF, fidelity=BITWISE)
-def string_to_hash_bucket_strong(t: Translation, input: ir.Value, *, num_buckets: int, key: list[int]) -> NoReturn:
-    _refuse(t)
-
-
-def _refuse(t: Translation) -> NoReturn:
-    raise t.fail(
-        "hashes strings; ONNX has no hash function and no operator that gives a string's bytes, and the hashes of "
-        "onnxruntime-extensions are not TensorFlow's",
-        "hash integers without a salt, look words up in a vocabulary, or hash before the model",
-    )
