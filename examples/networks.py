@@ -9,7 +9,12 @@ import onnx
 import onnx.helper as oh
 from onnx import TensorProto
 
-__all__ = ["digit_classifier", "save"]
+__all__ = ["digit_classifier", "make", "save", "weight"]
+
+
+def weight(name: str, array: Any) -> onnx.TensorProto:
+    """An initializer."""
+    return onnx.numpy_helper.from_array(np.asarray(array), name)
 
 
 def _weights(seed: int, **shapes: tuple[int, ...]) -> list[onnx.TensorProto]:

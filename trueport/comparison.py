@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from trueport.errors import UsageError
+from trueport.fidelity import Verdict
 from trueport.frontends.tensorflow.sources import Options
 from trueport.verifying.causes import explain
+from trueport.verifying.harness import feeding_hints
 from trueport.verifying.inputs import make_inputs
 from trueport.verifying.judge import DEFAULT_K
 from trueport.verifying.locate import Located
@@ -43,14 +45,13 @@ def verify(
     """
     subject, paired = _pair(source, target, ops, Options(signature=signature))
     oracle = subject.make_oracle()
-    return verify_runs(
-        subject.executions,
-        paired,
-        _samples(subject, oracle, seed) if data is None else data,
-        oracle,
-        k=k,
-        allowed_ulps=subject.allowed(),
-    )
+    samples = list(_samples(subject, oracle, seed) if data is None else data)
+    found = verify_runs(subject.executions, paired, samples, oracle, k=k, allowed_ulps=subject.allowed())
+    if found.verdict != Verdict.DEPARTS or isinstance(oracle, str) or not samples:
+        return found
+    feeds = samples[0]
+    hints = feeding_hints(subject.executions[0].run(feeds), paired, feeds, oracle.run(feeds)[0], k)
+    return replace(found, hints=tuple(hints))
 
 
 def locate(

@@ -25,6 +25,7 @@ def render(found: Verification, *, json: bool = False) -> str:
     rows: list[tuple[str, ...]] = [("output", "verdict", "ratio", "max abs", "max ulp", "SNR dB", "why")]
     rows += [_row(output) for output in found.outputs]
     lines = [str(found)] if found.skipped else [_headline(found), *_table(rows)]
+    lines += [f"  hint: {hint}" for hint in found.hints]
     return "\n".join(lines)
 
 

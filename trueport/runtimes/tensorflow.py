@@ -172,9 +172,9 @@ class SavedModel(FunctionModel):
         found = self._loaded.signatures[signature]
         contract = ArtifactMap.read(Path(folder))
         if contract is None:
-            super().__init__(found, found, _map_of_signature(found))
+            super().__init__(found, found, _map_of_signature(found), self._loaded)
         else:
-            super().__init__(found, self._loaded.__call__, contract)
+            super().__init__(found, self._loaded.__call__, contract, self._loaded)
 
 
 def _map_of_signature(signature: Any) -> ArtifactMap:

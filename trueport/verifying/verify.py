@@ -32,6 +32,8 @@ class Verification:
     """inputs that the source itself does not take"""
     outputs: tuple[Judgement, ...]
     skipped: str = ""
+    hints: tuple[str, ...] = ()
+    """other ways to feed the target with which it would agree"""
 
     @property
     def verdict(self) -> Verdict | None:
