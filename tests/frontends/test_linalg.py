@@ -12,7 +12,7 @@ import tensorflow as tf
 from tests.frontends.harness import agree
 
 RNG = np.random.default_rng(0)
-BATCHES = [(), (3,), (2, 2)]
+BATCHES = [(), (2, 2)]
 TERMS = 60
 
 
@@ -44,8 +44,7 @@ OF_ONE: dict[str, tuple[Callable[..., Any], Callable[..., np.ndarray]]] = {
 @pytest.mark.parametrize("name", OF_ONE)
 def test_of_one_matrix(name: str, batch: tuple[int, ...], dtype: str) -> None:
     function, make = OF_ONE[name]
-    agree(function, [make(*batch, 4, dtype=dtype)], terms=TERMS)
-    agree(function, *([make(*(2 * b for b in batch), n, dtype=dtype)] for n in (1, 5)), terms=TERMS)
+    agree(function, *([make(*(n * b for b in batch), n, dtype=dtype)] for n in (1, 5)), terms=TERMS)
 
 
 @pytest.mark.parametrize("full", [False, True])
@@ -64,9 +63,15 @@ def test_a_singular_matrix_has_no_sign() -> None:
     agree(lambda x: tf.linalg.slogdet(x), [np.array([[1, 2], [2, 4]], np.float32)])
 
 
-@pytest.mark.parametrize("lower", [False, True])
-@pytest.mark.parametrize("adjoint", [False, True])
-@pytest.mark.parametrize("batches", [((), ()), ((3,), (3,)), ((), (3,)), ((3,), ()), ((2, 1), (3,))], ids=str)
+TURNS = [(False, False), (True, False), (False, True), (True, True)]
+
+
+@pytest.mark.parametrize(
+    ("lower", "adjoint", "batches"),
+    [(*turn, ((3,), (3,))) for turn in TURNS]
+    + [(True, False, batches) for batches in (((), ()), ((), (3,)), ((3,), ()), ((2, 1), (3,)))],
+    ids=str,
+)
 def test_triangular_solve(lower: bool, adjoint: bool, batches: tuple[tuple[int, ...], ...]) -> None:
     agree(
         lambda a, b: tf.linalg.triangular_solve(a, b, lower, adjoint),
@@ -122,7 +127,7 @@ def test_tridiagonal_product() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("size", [1, 2, 5, 8])
+@pytest.mark.parametrize("size", [1, 2, 7])
 def test_eigenvalues(size: int, dtype: str) -> None:
     samples = [[definite(n, size, dtype=dtype) - 2 * np.eye(size, dtype=dtype)] for n in (2, 3)]
     agree(lambda x: tf.linalg.eigvalsh(x), *samples, terms=TERMS)
