@@ -30,6 +30,11 @@ FAMILIES = {
 """One of each, at the smallest size it takes; InceptionResNetV2 and NASNet are too large for a quick test."""
 
 
+GROWING = {"EfficientNetV2L": 0.5, "EfficientNetV2M": 0.5}
+"""Scales of batch norms. With fresh weights activations grow to 10^8 over these depths, and small differences with
+them: TensorFlow's own result in float32 is off its result in float64 by 0.7 of its magnitude then."""
+
+
 def image(model: Any, count: int) -> list[np.ndarray]:
     shape = [dim or 224 for dim in model.input_shape[1:]]
     return [np.random.default_rng(count).uniform(0, 255, (count, *shape)).astype(np.float32)]
@@ -76,6 +81,9 @@ def test_family(name: str) -> None:
 def test_at_its_default_size(name: str) -> None:
     keras.utils.clear_session()
     model = getattr(keras.applications, name)(weights=None, classifier_activation=None)
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.BatchNormalization) and name in GROWING:
+            layer.gamma.assign(layer.gamma * GROWING[name])
     written = agree(model, image(model, 1))
     assert not transposes_between_convolutions(written)
     assert sum(node.op_type == "Transpose" for node in written.graph.node) <= 2
