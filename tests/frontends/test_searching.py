@@ -135,3 +135,9 @@ def test_histogram() -> None:
         [row[:5], np.array([0, 0.5], np.float32)],
     )
     agree(lambda x: tf.histogram_fixed_width(x, [0, 5], 3, tf.int64), [np.arange(-2, 9)], [np.arange(3)])
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_bounds_in_an_empty_table(side: str) -> None:
+    samples = [[np.zeros(n, np.float32), np.ones(2, np.float32)] for n in (0, 3)]
+    agree(lambda s, v: tf.searchsorted(s, v, side=side), *samples)

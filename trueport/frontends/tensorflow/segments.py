@@ -50,7 +50,7 @@ def linear(t: Translation, indices: ir.Value, dims: ir.Value) -> ir.Value:
         total = t.op.Squeeze(indices, [-1])
     elif known is not None:
         strides = np.cumprod([1, *known[depth - 1 : 0 : -1]])[::-1].astype(np.int64)
-        total = t.op.ReduceSum(t.op.Mul(indices, strides), [-1], keepdims=0)
+        total = t.op.ReduceSum(t.op.Mul(indices, strides), [t.rank(indices) - 1], keepdims=0)
     else:
         total = t.op.Gather(indices, 0, axis=-1)
         for place in range(1, depth):

@@ -76,7 +76,7 @@ def bucketize(t: Translation, input: ir.Value, *, boundaries: list[float]) -> ir
 
 def _count(t: Translation, truth: ir.Value, dtype: ir.DataType) -> ir.Value:
     """How many are true along the last axis."""
-    made: ir.Value = t.op.ReduceSum(t.op.Cast(truth, to=dtype), [-1], keepdims=0)
+    made: ir.Value = t.op.ReduceSum(t.op.Cast(truth, to=dtype), [t.rank(truth) - 1], keepdims=0)
     return made
 
 
