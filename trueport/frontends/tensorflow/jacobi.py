@@ -133,9 +133,9 @@ def _padded(t: Translation, matrix: ir.Value, size: int, *, both: bool) -> ir.Va
     """A column of zeros more where their number is odd; it is orthogonal to all."""
     if size % 2 == 0:
         return matrix
-    rank = t.rank(matrix)
-    axes = [rank - 2, rank - 1] if both else [rank - 1]
-    made: ir.Value = t.op.Pad(matrix, [0] * len(axes) + [1] * len(axes), t.op.like(0, matrix), axes)
+    # All axes are named: ONNX Runtime moves transposes over a Pad and leaves the numbers of its axes as they were.
+    after = [0] * (t.rank(matrix) - 2) + [int(both), 1]
+    made: ir.Value = t.op.Pad(matrix, [0] * len(after) + after, t.op.like(0, matrix))
     return made
 
 

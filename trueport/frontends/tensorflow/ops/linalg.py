@@ -124,7 +124,8 @@ def _shifted(t: Translation, value: ir.Value, up: int, down: int) -> ir.Value:
     if not up and not down:
         return value
     axis = t.rank(value) - 2
-    moved = t.op.Pad(value, [down, up], t.op.like(0, value), [axis])
+    ends = [[0] * axis + [count, 0] for count in (down, up)]
+    moved = t.op.Pad(value, [*ends[0], *ends[1]], t.op.like(0, value))
     made: ir.Value = t.op.Slice(moved, [up], [np.iinfo(np.int64).max if up else -1], [axis])
     return made
 
