@@ -69,7 +69,8 @@ def bitwise_18_to_none(op: Downgrade, A: Value, B: Value) -> Any:
 
     joined = op.add(_LOGIC[op.node.op_type], [bits(A), bits(B)], {})
     weights = (np.uint64(1) << places).astype(np.int64)
-    total = op.ReduceSum(op.Mul(op.Cast(joined, to=_D.INT64.value), weights), [-1], keepdims=0)
+    # A product, not a sum: runtimes add integers up as floats, but multiply matrices of them in their own type.
+    total = op.MatMul(op.Cast(joined, to=_D.INT64.value), weights)
     return op.Cast(total, to=A.dtype.value)
 
 

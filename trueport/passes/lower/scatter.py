@@ -14,13 +14,14 @@ from trueport.passes.lower.adapt import ABSENT, Downgrade, downgrades
 __all__: list[str] = []
 
 _JOINS = {"add": "Add", "mul": "Mul", "min": "Min", "max": "Max"}
+_JOINS_OF_TRUTH = {"add": "Or", "mul": "And", "min": "And", "max": "Or"}
 
 
 @downgrades("ScatterND", 18, 16)
 def scatter_nd_18_to_16(op: Downgrade, data: Value, indices: Value, updates: Value, *, reduction: str) -> Any:
     """The minimum and maximum came with 18."""
     if reduction in ("min", "max"):
-        return _joined(op, data, indices, updates, _JOINS[reduction])
+        return _joined(op, data, indices, updates, reduction)
     return op.again(data, indices, updates, reduction=reduction)
 
 
@@ -29,7 +30,7 @@ def scatter_nd_16_to_13(op: Downgrade, data: Value, indices: Value, updates: Val
     """Before 16 an update only replaces."""
     if reduction == "none":
         return op.again(data, indices, updates)
-    return _joined(op, data, indices, updates, _JOINS[reduction])
+    return _joined(op, data, indices, updates, reduction)
 
 
 @downgrades("ScatterElements", 18, 16)
@@ -69,8 +70,12 @@ def _coordinates(op: Downgrade, data: Value, indices: Value, axis: int) -> Value
     return made
 
 
-def _joined(op: Downgrade, data: Value, indices: Value, updates: Value, join: str) -> Any:
+def _joined(op: Downgrade, data: Value, indices: Value, updates: Value, reduction: str) -> Any:
     """All at once if no place is met twice, else one after the other."""
+    if data.dtype == ir.DataType.BFLOAT16:  # which loops do not carry at these opsets
+        wide, parts = (op.Cast(value, to=ir.DataType.FLOAT.value) for value in (data, updates))
+        return op.Cast(op.ScatterND(wide, indices, parts, reduction=reduction), to=data.dtype.value)
+    join = (_JOINS_OF_TRUTH if data.dtype == ir.DataType.BOOL else _JOINS)[reduction]
     known = op.known(indices)
     if known is not None:
         rows = known.reshape(-1, known.shape[-1])

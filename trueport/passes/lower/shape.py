@@ -59,6 +59,9 @@ def _nothing(op: Builder, data: Value) -> Value:
 
 
 def _reshape_or_empty(op: Downgrade, data: Value, shape: Value) -> Any:
+    if data.dtype == ir.DataType.BFLOAT16:  # which branches do not give at these opsets
+        wide = _reshape_or_empty(op, op.Cast(data, to=ir.DataType.FLOAT.value), shape)
+        return op.Cast(wide, to=data.dtype.value)
     some = op.Cast(op.ReduceProd(shape, keepdims=0), to=ir.DataType.BOOL.value)
     full, empty = op.inside(), op.inside()
     full.graph.outputs.append(full.Reshape(data, shape))
