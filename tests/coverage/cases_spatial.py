@@ -344,6 +344,20 @@ _TF_NN = [
     ),
 ]
 
+_STATISTICS = [
+    function("tf.nn.moments", lambda x: N.moments(x, [1, 2]), batches(PLANE), label="planes", terms=60),
+    function(
+        "tf.nn.weighted_moments", lambda x: N.weighted_moments(x, [1, 2], 0.5), batches(PLANE), label="planes", terms=60
+    ),
+    function("tf.nn.sufficient_statistics", lambda x: N.sufficient_statistics(x, [1, 2])[:3], batches(PLANE), terms=60),
+    function(
+        "tf.nn.normalize_moments",
+        lambda x: N.normalize_moments(48.0, tf.reduce_sum(x, [1, 2]), tf.reduce_sum(x * x, [1, 2]), None),
+        batches(PLANE),
+        terms=60,
+    ),
+]
+
 T = tf.image
 _UNIT = batches(IMAGE, 0, 1)
 _LARGE = [[values(2, 16, 16, 3, low=0), values(2, 16, 16, 3, low=0, high=0.9)]]
@@ -506,6 +520,7 @@ CASES: list[Case | Cannot | NoGraph] = [
     *_KERAS_OPS,
     *_KERAS_IMAGE,
     *_TF_NN,
+    *_STATISTICS,
     *_TF_IMAGE,
     *_APPLICATIONS,
 ]
