@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tests.frontends.harness import agree, op_types
+from trueport.errors import TrueportError
 from trueport.pipeline import convert
 
 X = [[np.arange(n * 3, dtype=np.float32).reshape(n, 3)] for n in (2, 5)]
@@ -205,3 +207,47 @@ def test_checks_and_prints_go_and_are_recorded() -> None:
     report = convert(traced(function), to="onnx", verify=False).report
     said = " ".join(str(loss) for loss in report.losses)
     assert "check is gone" in said and "printed" in said
+
+
+class Collects(tf.Module):
+    """A list that grows in a loop, with a branch in it."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 3])])
+    def __call__(self, x: Any) -> Any:
+        found = tf.zeros([0, 3])
+        for i in tf.range(tf.shape(x)[0]):
+            tf.autograph.experimental.set_loop_options(shape_invariants=[(found, tf.TensorShape([None, 3]))])
+            if tf.reduce_sum(x[i]) > 3.0:
+                found = tf.concat([found, x[i : i + 1]], 0)
+        return found
+
+
+def test_control_flow_in_a_saved_model(tmp_path: Path) -> None:
+    tf.saved_model.save(Collects(), str(tmp_path))
+    assert [op for op in op_types(agree(str(tmp_path), *X)) if op in ("Loop", "If")] == ["Loop", "If"]
+
+
+@pytest.mark.parametrize(("build", "says"), [(True, "branch of TensorFlow 1"), (False, "loop of TensorFlow 1")])
+def test_control_flow_of_tensorflow_1_is_refused(build: bool, says: str) -> None:
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None, 3], name="x")
+        if build:
+            off, on = tf.raw_ops.Switch(data=x, pred=tf.reduce_sum(x) > 0.0)
+            tf.raw_ops.Merge(inputs=[off + 1.0, on * 2.0], name="y")
+        else:
+            entered = tf.raw_ops.Enter(data=x, frame_name="loop")
+            tf.raw_ops.Exit(data=entered, name="y")
+    with pytest.raises(TrueportError, match=says):
+        convert(graph.as_graph_def(), to="onnx", verify=False, outputs=["y"])
+
+
+def test_summaries_are_not_written(tmp_path: Path) -> None:
+    writer = tf.summary.create_file_writer(str(tmp_path))
+
+    def function(x: Any) -> Any:
+        with writer.as_default(step=1):
+            tf.summary.write("mean", tf.reduce_mean(x))
+        return x + 1.0
+
+    assert op_types(agree(function, *X))[-1] == "Add"

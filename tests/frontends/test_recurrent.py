@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -238,3 +239,46 @@ def test_the_last_state_is_read_by_others() -> None:
         return tf.while_loop(lambda i, h, b: i < tf.shape(x)[0], step, [0, zeros, zeros])[1:]
 
     assert recurrent_ops(agree(function, *DYNAMIC, terms=64)) == ["RNN", "Loop"]
+
+
+def test_the_loop_of_an_older_saved_model(tmp_path: Path) -> None:
+    """As Keras 2 writes an LSTM: a function that is called, in it a loop over a TensorArray."""
+    rng = np.random.default_rng(0)
+    module = tf.Module()
+    module.weights = [tf.Variable(rng.normal(size=s).astype(np.float32)) for s in ((3, 16), (4, 16), (16,))]
+    kernel, recurrent, bias = module.weights
+
+    @tf.function
+    def standard_lstm(inputs: Any, h: Any, c: Any) -> Any:
+        inputs = tf.transpose(inputs, [1, 0, 2])
+        steps = tf.shape(inputs)[0]
+        rows = tf.TensorArray(tf.float32, steps).unstack(inputs)
+        outputs = tf.TensorArray(tf.float32, steps)
+
+        def step(time: Any, outputs: Any, h: Any, c: Any) -> Any:
+            z = tf.matmul(rows.read(time), kernel)
+            z += tf.matmul(h, recurrent)
+            i, f, g, o = tf.split(tf.nn.bias_add(z, bias), 4, axis=1)
+            c = tf.sigmoid(f) * c + tf.sigmoid(i) * tf.tanh(g)
+            h = tf.sigmoid(o) * tf.tanh(c)
+            return time + 1, outputs.write(time, h), h, c
+
+        made = tf.while_loop(lambda time, *_: time < steps, step, (0, outputs, h, c), maximum_iterations=steps)
+        return tf.transpose(made[1].stack(), [1, 0, 2]), *made[2:]
+
+    def call(x: Any) -> Any:
+        zeros = tf.zeros([tf.shape(x)[0], 4])
+        sequence, h, c = standard_lstm(x, zeros, zeros)
+        return {"sequence": sequence, "h": h, "c": c}
+
+    module.call = tf.function(call, input_signature=[tf.TensorSpec([None, None, 3], name="x")])
+    tf.saved_model.save(module, str(tmp_path), signatures=module.call)
+    assert recurrent_ops(agree(str(tmp_path), *DYNAMIC, terms=64)) == ["LSTM"]
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+def test_older_opsets(opset: int) -> None:
+    written = agree(
+        stack(L.Bidirectional(L.LSTM(4, return_sequences=True)), L.GRU(3)), *DYNAMIC, terms=128, opset=opset
+    )
+    assert recurrent_ops(written) == ["LSTM", "LSTM", "GRU"]

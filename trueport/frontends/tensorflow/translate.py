@@ -50,7 +50,8 @@ class Translator:
             node = SourceNode(
                 operation,
                 prefix + operation.name,
-                [values[tensor.name] for tensor in operation.inputs],
+                # What is not there yet comes back from a later operation: a loop of TensorFlow 1.
+                [values.get(tensor.name, Unknown()) for tensor in operation.inputs],
                 _domain(operation),
             )
             results = self._translate(node, op)

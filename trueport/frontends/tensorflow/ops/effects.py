@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from trueport.fidelity import LOSSY
+from trueport.fidelity import BITWISE, LOSSY
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import COMPLEX, TF
 from trueport.frontends.tensorflow.values import Translated
@@ -40,3 +40,19 @@ _MESSAGE = dict.fromkeys(("message", "first_n", "summarize"), "nothing is printe
 def print_(t: Translation, input: ir.Value, data: tuple[Translated, ...]) -> ir.Value:
     t.lose("nothing is printed", _PRINTS)
     return input
+
+
+@maps("WriteSummary", domain=TF, fidelity=LOSSY, because=_PRINTS)
+@maps("WriteScalarSummary", domain=TF, fidelity=LOSSY, because=_PRINTS)
+@maps("WriteHistogramSummary", domain=TF, fidelity=LOSSY, because=_PRINTS)
+@maps("WriteImageSummary", domain=TF, fidelity=LOSSY, because=_PRINTS)
+@maps("WriteAudioSummary", domain=TF, fidelity=LOSSY, because=_PRINTS)
+@maps("WriteGraphSummary", domain=TF, fidelity=LOSSY, because=_PRINTS)
+@maps("FlushSummaryWriter", domain=TF, fidelity=LOSSY, because=_PRINTS)
+def write_summary(t: Translation, *inputs: Translated, **attributes: object) -> None:
+    t.lose("no summary is written", _PRINTS)
+
+
+@maps("ControlTrigger", domain=TF, fidelity=BITWISE)
+def control_trigger(t: Translation) -> None:
+    """Only orders what runs."""
