@@ -110,6 +110,7 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "sqrt": tf.sqrt,
     "rsqrt": tf.math.rsqrt,
     "pow": lambda z: tf.pow(z, 1.5 - 0.5j),
+    "pow of zero": lambda z: tf.pow(z * tf.constant([0, 1, 0, 1, 0], z.dtype), tf.constant([1j, 2, -2, 0, 3], z.dtype)),
     "sin": tf.sin,
     "cos": tf.cos,
     "sinh": tf.sinh,
@@ -123,8 +124,9 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", _FUNCTIONS)
-def test_functions(name: str) -> None:
-    agree(_FUNCTIONS[name], *_two(4, 5), terms=8)
+@pytest.mark.parametrize("dtype", _DTYPES)
+def test_functions(name: str, dtype: Any) -> None:
+    agree(_FUNCTIONS[name], *_two(4, 5, dtype=dtype), terms=8)
 
 
 _EDGES = np.array(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.frontends.tensorflow import circular
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.values import Pair
 from trueport.ir.dtypes import numpy_dtype
@@ -23,6 +24,7 @@ __all__ = [
     "divide",
     "exponential",
     "from_real",
+    "inverse_root",
     "is_real",
     "logarithm",
     "modulus",
@@ -134,7 +136,7 @@ def angle(t: Translation, y: ir.Value, x: ir.Value) -> ir.Value:
     height, width = t.op.Abs(y), t.op.Abs(x)
     # Of equal lengths the ratio is 1, of two zeros 0.
     slope = t.op.Where(t.op.Equal(height, width), t.op.Sign(height), t.op.Div(height, width))
-    turn = t.op.Atan(slope)
+    turn = circular.atan(t, slope)
     turn = t.op.Where(_negative(t, x), t.op.Sub(t.op.like(math.pi, turn), turn), turn)
     return t.op.Where(_negative(t, y), t.op.Neg(turn), turn)
 
@@ -156,11 +158,26 @@ def logarithm(t: Translation, z: Pair) -> Pair:
 
 def square_root(t: Translation, z: Pair) -> Pair:
     """The root with a real part that is not negative."""
-    half = t.op.like(0.5, z.real)
-    long = t.op.Sqrt(t.op.Add(t.op.Mul(t.op.Abs(z.real), half), t.op.Mul(modulus(t, z), half)))
-    zero = t.op.like(0, long)
-    none = t.op.Equal(long, zero)
-    short = t.op.Where(none, zero, t.op.Div(t.op.Mul(t.op.Abs(z.imag), half), long))
-    left = t.op.Less(z.real, zero)
-    real, size = t.op.Where(left, short, long), t.op.Where(left, long, short)
+    real, size = _root_parts(t, z, modulus(t, z))
     return Pair(real, t.op.Where(_negative(t, z.imag), t.op.Neg(size), size))
+
+
+def inverse_root(t: Translation, z: Pair) -> Pair:
+    """1 / sqrt(z); TensorFlow takes an imaginary part of -0 as 0 here, and gives (inf, NaN) for zero."""
+    length = modulus(t, z)
+    real, size = (t.op.Div(part, length) for part in _root_parts(t, z, length))
+    zero = t.op.like(0, length)
+    real = t.op.Where(t.op.Equal(length, zero), t.op.like(math.inf, real), real)
+    imag = t.op.Where(t.op.Less(z.imag, zero), size, t.op.Neg(size))
+    ended = t.op.IsInf(length)
+    return Pair(t.op.Where(ended, zero, real), t.op.Where(ended, zero, imag))
+
+
+def _root_parts(t: Translation, z: Pair, length: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The real part of the root, and the size of its imaginary part."""
+    half = t.op.like(0.5, z.real)
+    long = t.op.Sqrt(t.op.Add(t.op.Mul(t.op.Abs(z.real), half), t.op.Mul(length, half)))
+    zero = t.op.like(0, long)
+    short = t.op.Where(t.op.Equal(long, zero), zero, t.op.Div(t.op.Mul(t.op.Abs(z.imag), half), long))
+    left = t.op.Less(z.real, zero)
+    return t.op.Where(left, short, long), t.op.Where(left, long, short)

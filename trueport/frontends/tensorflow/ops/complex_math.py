@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation, ulps
+from trueport.frontends.tensorflow import circular
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import COMPLEX
+from trueport.frontends.tensorflow.numeric import is_double
 from trueport.frontends.tensorflow.pairs import (
     add,
     bilinear,
@@ -15,6 +19,7 @@ from trueport.frontends.tensorflow.pairs import (
     divide,
     exponential,
     from_real,
+    inverse_root,
     logarithm,
     modulus,
     multiply,
@@ -39,6 +44,18 @@ def _one(t: Translation, z: Pair) -> Pair:
 
 def _zero_where(t: Translation, condition: ir.Value, z: Pair) -> Pair:
     return Pair(*(t.op.Where(condition, t.op.like(0, part), part) for part in z))
+
+
+def _sinh(t: Translation, x: ir.Value) -> ir.Value:
+    return circular.sinh(t, x) if is_double(x) else t.op.Sinh(x)
+
+
+def _cosh(t: Translation, x: ir.Value) -> ir.Value:
+    return circular.cosh(t, x) if is_double(x) else t.op.Cosh(x)
+
+
+def _chosen(t: Translation, condition: ir.Value, x: Pair, y: Pair) -> Pair:
+    return Pair(*(t.op.Where(condition, one, other) for one, other in zip(x, y, strict=True)))
 
 
 def _is_zero(t: Translation, z: Pair) -> ir.Value:
@@ -102,7 +119,11 @@ def exp(t: Translation, x: Pair) -> Pair:
 
 @maps("Expm1", domain=COMPLEX, error=ulps(8))
 def expm1(t: Translation, x: Pair) -> Pair:
-    return subtract(t, exponential(t, x), _one(t, x))
+    # As TensorFlow: what rounding took from exp(x) - 1 is put right by what it took from log(exp(x)).
+    power = exponential(t, x)
+    less = subtract(t, power, _one(t, x))
+    made = divide(t, multiply(t, less, x), logarithm(t, power))
+    return _chosen(t, _is_zero(t, less), x, made)
 
 
 @maps("Log", domain=COMPLEX, error=ulps(8))
@@ -112,7 +133,10 @@ def log(t: Translation, x: Pair) -> Pair:
 
 @maps("Log1p", domain=COMPLEX, error=ulps(8))
 def log1p(t: Translation, x: Pair) -> Pair:
-    return logarithm(t, add(t, x, _one(t, x)))
+    # As TensorFlow: what rounding took from 1 + x is put right by what it left of it.
+    more = add(t, x, _one(t, x))
+    made = multiply(t, x, divide(t, logarithm(t, more), subtract(t, more, _one(t, x))))
+    return _chosen(t, _is_zero(t, subtract(t, more, _one(t, x))), x, made)
 
 
 @maps("Sqrt", domain=COMPLEX, error=ulps(8))
@@ -122,30 +146,34 @@ def sqrt(t: Translation, x: Pair) -> Pair:
 
 @maps("Rsqrt", domain=COMPLEX, error=ulps(16))
 def rsqrt(t: Translation, x: Pair) -> Pair:
-    return reciprocal(t, square_root(t, x))
+    return inverse_root(t, x)
 
 
 @maps("Pow", domain=COMPLEX, error=ulps(64))
 def pow_(t: Translation, x: Pair, y: Pair) -> Pair:
     made = exponential(t, multiply(t, y, logarithm(t, x)))
-    made = _zero_where(t, _is_zero(t, x), made)
-    one = _is_zero(t, y)
-    return Pair(t.op.Where(one, t.op.like(1, x.real), made.real), t.op.Where(one, t.op.like(0, x.imag), made.imag))
+    # Of zero: zero, no number, or infinite, by the sign of the exponent's real part.
+    zero, nan, inf = (t.op.like(number, y.real) for number in (0, math.nan, math.inf))
+    falls, grows = t.op.Greater(y.real, zero), t.op.Less(y.real, zero)
+    imag = t.op.Where(falls, zero, nan)
+    real = t.op.Where(grows, inf, imag)
+    none = _is_zero(t, x)
+    return Pair(t.op.Where(none, real, made.real), t.op.Where(none, imag, made.imag))
 
 
 @maps("Sin", domain=COMPLEX, error=ulps(8))
 def sin(t: Translation, x: Pair) -> Pair:
     return Pair(
-        t.op.Mul(t.op.Sin(x.real), t.op.Cosh(x.imag)),
-        t.op.Mul(t.op.Cos(x.real), t.op.Sinh(x.imag)),
+        t.op.Mul(t.op.Sin(x.real), _cosh(t, x.imag)),
+        t.op.Mul(t.op.Cos(x.real), _sinh(t, x.imag)),
     )
 
 
 @maps("Cos", domain=COMPLEX, error=ulps(8))
 def cos(t: Translation, x: Pair) -> Pair:
     return Pair(
-        t.op.Mul(t.op.Cos(x.real), t.op.Cosh(x.imag)),
-        t.op.Neg(t.op.Mul(t.op.Sin(x.real), t.op.Sinh(x.imag))),
+        t.op.Mul(t.op.Cos(x.real), _cosh(t, x.imag)),
+        t.op.Neg(t.op.Mul(t.op.Sin(x.real), _sinh(t, x.imag))),
     )
 
 
@@ -162,7 +190,7 @@ def cosh(t: Translation, x: Pair) -> Pair:
 @maps("Tanh", domain=COMPLEX, error=ulps(16))
 def tanh(t: Translation, x: Pair) -> Pair:
     a = t.op.Clip(x.real, t.op.like(-_FLAT, x.real), t.op.like(_FLAT, x.real))
-    high, wide, up, across = t.op.Sinh(a), t.op.Cosh(a), t.op.Sin(x.imag), t.op.Cos(x.imag)
+    high, wide, up, across = _sinh(t, a), _cosh(t, a), t.op.Sin(x.imag), t.op.Cos(x.imag)
     norm = t.op.Add(t.op.Mul(high, high), t.op.Mul(across, across))
     return Pair(t.op.Div(t.op.Mul(high, wide), norm), t.op.Div(t.op.Mul(up, across), norm))
 
