@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.spatial import channels_first, restored, size_at
+from trueport.frontends.tensorflow.spatial import size_at
 
 __all__ = ["along_axes", "computed_places", "nearest_places", "resampled", "static_sizes", "takes_the_same"]
 
@@ -28,7 +28,7 @@ def static_sizes(t: Translation, images: ir.Value, size: ir.Value) -> list[tuple
 
 
 def resampled(t: Translation, images: ir.Value, size: ir.Value, resizes: tuple[Resize, Resize]) -> ir.Value:
-    """The images times one matrix per axis, which holds the very weights that TensorFlow uses.
+    """Sums of samples along each axis with the very weights that TensorFlow uses.
 
     They are what TensorFlow makes of the unit vectors along an axis; ``resizes`` resize along height and width alone.
     """
@@ -39,10 +39,25 @@ def resampled(t: Translation, images: ir.Value, size: ir.Value, resizes: tuple[R
             "give the images a size (--shape NAME=DIMS) and resize to a constant one",
         )
     with tf.init_scope():
-        rows, columns = (_weights(resize, *pair) for resize, pair in zip(resizes, sizes, strict=True))
-    data = channels_first(t, t.cast(images, ir.DataType.FLOAT), "NHWC")
-    made = t.op.MatMul(t.op.const(rows, "rows"), t.op.MatMul(data, t.op.const(columns.T.copy(), "columns")))
-    return restored(t, made, "NHWC")
+        weights = [_weights(resize, *pair) for resize, pair in zip(resizes, sizes, strict=True)]
+    made = t.cast(images, ir.DataType.FLOAT)
+    for axis, matrix in enumerate(weights, start=1):
+        made = _summed(t, made, axis, matrix)
+    return made
+
+
+def _summed(t: Translation, images: ir.Value, axis: int, matrix: np.ndarray) -> ir.Value:
+    """New samples along an axis: each a sum of its own few old ones, so that a NaN reaches no further than these."""
+    used = matrix != 0
+    first = used.argmax(axis=1)
+    count = np.where(used.any(axis=1), matrix.shape[1] - used[:, ::-1].argmax(axis=1) - first, 1)
+    steps = np.arange(count.max())
+    inside = steps < count[:, None]
+    places = first[:, None] + np.minimum(steps, count[:, None] - 1)
+    weights = np.where(inside, np.take_along_axis(matrix, places, axis=1), 0).astype(np.float32)
+    taken = t.op.Gather(images, places, axis=axis)
+    shaped = weights.reshape(*weights.shape, *(1,) * (t.rank(images) - axis - 1))
+    return t.op.ReduceSum(t.op.Mul(taken, shaped), [axis + 1], keepdims=0)
 
 
 def _weights(resize: Resize, old: int, new: int) -> np.ndarray:

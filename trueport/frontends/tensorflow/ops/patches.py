@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import ml_dtypes
 import numpy as np
 import onnx_ir as ir
 
@@ -12,6 +13,7 @@ from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import size_at
 from trueport.frontends.tensorflow.windows import extents, same_pads
+from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -44,7 +46,10 @@ def dilation2d(
     windows = _windows(t, input, kernel, strides[1:-1], rates[1:-1], padding, t.op.like(-np.inf, input))
     # (batch, rows, kernel rows, columns, kernel columns, channels)
     weights = t.op.Unsqueeze(filter, [1])
-    return t.op.ReduceMax(t.op.Add(windows, weights), [2, 4], keepdims=0)
+    sums = t.op.Add(windows, weights)
+    # TensorFlow starts at the lowest number and takes what is greater: NaN never is.
+    lowest = t.op.like(ml_dtypes.finfo(numpy_dtype(dtype)).min, input)
+    return t.op.ReduceMax(t.op.Where(t.op.IsNaN(sums), lowest, t.op.Max(sums, lowest)), [2, 4], keepdims=0)
 
 
 def _flattened(
