@@ -89,7 +89,11 @@ def _signatures(schema: OpSchema, table: _Table) -> list[Signature]:
     found = [k.types for k in table.get((schema.domain, schema.name), ()) if k.implements(schema.since_version)]
     if found or not has_body(schema) or schema.name in _NOT_TAKEN_APART:
         return found
-    return [{item.type_param_str: _IN_BODIES & {*item.allowed_type_strs} for item in schema.type_constraints}]
+    return [{item.type_param_str: _in_bodies(item.allowed_type_strs) for item in schema.type_constraints}]
+
+
+def _in_bodies(types: Iterable[str]) -> frozenset[str]:
+    return frozenset(name for name in types if name in _IN_BODIES or not name.startswith("tensor("))
 
 
 def _signatures_for(node: ir.Node, schema: OpSchema, table: _Table) -> list[Signature]:

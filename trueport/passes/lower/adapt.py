@@ -294,7 +294,7 @@ def _replace(node: ir.Node, new: OpSchema, old: int, adapter: Adapter, shop: Wor
 def needs_body(node: ir.Node, wanted: Mapping[str, int]) -> bool:
     """Whether a node can't be taken back as it is, so that the function body of its operator is to be tried."""
     opset = wanted.get(node.domain)
-    if opset is None or any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values()):
+    if opset is None:
         return False
     for new, old in _steps(node, opset):
         if (node.domain, node.op_type, new.since_version) in adapters():

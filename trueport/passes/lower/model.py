@@ -33,7 +33,9 @@ def lower_model(model: ir.Model, opset: int, *, apart: Callable[[ir.Node], bool]
     if any(value.type is None for node in model.graph.all_nodes() for value in node.outputs):
         infer_shapes(model)  # which form a node takes hangs on its types
     for _ in range(_MAX_NESTED_BODIES):
-        if not expand_functions(model, lambda node: not (apart(node) or needs_body(node, wanted)), raise_opsets):
+        if not expand_functions(
+            model, lambda node: _has_graphs(node) or not (apart(node) or needs_body(node, wanted)), raise_opsets
+        ):
             break
         LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
         LiftSubgraphInitializersToMainGraphPass()(model)
@@ -50,3 +52,8 @@ def lower_model(model: ir.Model, opset: int, *, apart: Callable[[ir.Node], bool]
             del model.opset_imports[domain]
     model.opset_imports.update({domain: wanted[domain] for domain in used if domain in wanted})
     model.ir_version = ir_version_of(opset)
+
+
+def _has_graphs(node: ir.Node) -> bool:
+    """A graph can't be handed to a function that is inlined."""
+    return any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values())
