@@ -22,7 +22,6 @@ def network(**wrong: object) -> object:
     """A small segmenter; ``wrong`` says what a careless converter made of one attribute."""
     a = RIGHT | wrong
     norm = ["gamma", "beta", "mean", "variance"]
-    inputs = ["b", "", "twice"]
     graph = oh.make_graph(
         [
             oh.make_node("Conv", ["x", "w"], ["c"], "conv", pads=a["pads"]),

@@ -1,4 +1,4 @@
-"""One fault per trial: is it detected, is the node named, is the cause right? And does anything faithful raise an alarm?"""
+"""One fault per trial: detected, located, explained? And does anything faithful raise an alarm?"""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.inputs import make_inputs
 from trueport.verifying.oracle import OnnxOracle
 
-__all__ = ["run_faults"]
+__all__ = ["Trial", "run_faithful", "run_faults", "trials"]
 
 _BEYOND = 8.0
 """Times the floor: what changes an output by more must be detected."""
@@ -47,19 +47,19 @@ class Trial:
     said: str = ""
 
 
-def run_faults(trials: int, seed: int, models: str = "") -> str:
+def run_faults(count: int, seed: int, models: str = "") -> str:
     """Run and print the table."""
     warnings.simplefilter("ignore")
     done: list[Trial] = []
     start = time.perf_counter()
-    for trial in _trials(trials, seed, models):
+    for trial in trials(count, seed, models):
         done.append(trial)
         if trial.visible and not (trial.detected and trial.node and trial.cause):
             print(f"{trial.model} / {trial.fault} / {trial.target}: {trial.said}", flush=True)
     return _summary(done, time.perf_counter() - start)
 
 
-def _trials(count: int, seed: int, only: str) -> Iterator[Trial]:
+def trials(count: int, seed: int, only: str = "") -> Iterator[Trial]:
     """Every kind in every model and node that takes it, in an order drawn from the seed."""
     nets = {name: make() for name, make in ZOO.items() if only in name}
     cells = [(name, fault, index) for name in nets for fault in FAULTS for index in range(40)]

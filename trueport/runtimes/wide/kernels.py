@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 
 from trueport.runtimes.wide.windows import average_pool, conv, conv_transpose, max_pool
 
@@ -49,7 +50,8 @@ def _dequantize(x: Array, x_scale: Array, x_zero_point: Array | None, *, axis: i
 def _quantize(
     x: Array, y_scale: Array, y_zero_point: Array | None, *, axis: int, block_size: int, output_dtype: int, **_: Any
 ) -> Array | None:
-    target = np.dtype(np.uint8) if y_zero_point is None else y_zero_point.dtype
+    named = ir.DataType(output_dtype).numpy() if output_dtype else np.dtype(np.uint8)
+    target = np.dtype(named) if y_zero_point is None else y_zero_point.dtype
     if target.name not in _LIMITS:
         return None  # floats of eight bits and less: the reference rounds them to the specification
     low, high = _LIMITS[target.name]
