@@ -143,6 +143,18 @@ def test_encoder_and_decoder(op: str) -> None:
 
 
 @pytest.mark.parametrize("op", LAYERS)
+def test_one_sequence_at_a_time(op: str) -> None:
+    model = stack(LAYERS[op](4, return_sequences=True), batch=1)
+    assert recurrent_ops(agree(model, *sequences((1, 4), (1, 6)), terms=64)) == [op]
+
+
+def test_one_feature() -> None:
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((None, 1)), L.LSTM(4)])
+    assert recurrent_ops(agree(model, *sequences((2, 4), (3, 6), width=1), terms=64)) == ["LSTM"]
+
+
+@pytest.mark.parametrize("op", LAYERS)
 def test_stateful_starts_from_its_stored_state(op: str) -> None:
     model = stack(LAYERS[op](4, stateful=True), batch=2)
     written = agree(model, sequences((2, 4))[0], terms=64)

@@ -92,8 +92,11 @@ class _Reader:
         value = plain(value)
         dims = dims_of(value)
         if dims is not None and dims and all(dim == 1 for dim in dims[:-1]):
-            found = self.weight(value, begin, end)
-            return None if found is None else _Sum(biases=(found,))
+            vector = self.weight(value, begin, end)
+            if vector is not None:
+                return _Sum(biases=(vector,))
+            if (same := _one_row(value)) is not None:
+                return self.sum(same, begin, end)
         node = maker(value, "Add", "MatMul", "Split", "Slice")
         if node is None or node.inputs[0] is None:
             return None
@@ -121,7 +124,7 @@ class _Reader:
                     break
             elif (offset := _offset(node, value, rank - 1)) is not None:
                 begin, end = begin + offset, end + offset
-            elif rank == 2 and (offset := _offset(node, value, 0)) is not None and row in (None, 0):
+            elif rank == 2 and (dims_of(value) or (0,))[0] == 1 and (offset := _offset(node, value, 0)) is not None:
                 row = offset
             else:
                 break
@@ -154,6 +157,15 @@ def plain(value: ir.Value) -> ir.Value:
         value = node.inputs[0]
         node = maker(value, "Identity")
     return value
+
+
+def _one_row(value: ir.Value) -> ir.Value | None:
+    """What a value is the only row of: with one sequence in a batch, Keras adds a product as if it were a bias."""
+    node = maker(value, "Squeeze", "Reshape", "Unsqueeze")
+    source = node.inputs[0] if node is not None else None
+    dims, own = dims_of(source), dims_of(value)
+    single = dims and own and dims[-1] == own[-1] and all(dim == 1 for dim in dims[:-1])
+    return source if single else None
 
 
 def _offset(node: ir.Node, value: ir.Value, axis: int) -> int | None:

@@ -78,7 +78,9 @@ def is_fit(cell: Cell) -> bool:
     biases = all(len(gate.biases) <= (1 if gate.state_biases else 2) for gate in cell.gates)
     single = all(len(gate.state_biases) <= 1 for gate in cell.gates)
     types = {c.base.dtype for gate in cell.gates for c in _columns(gate)}
-    known = len(sizes) == 1 and states == sizes and len(inputs) == 1 and None not in inputs
+    matrices = [c for gate in cell.gates for c in (gate.kernel, gate.recurrent)]
+    whole = all(c.row is None or (dims_of(c.base) or (0,))[0] == 1 for c in matrices)
+    known = whole and len(sizes) == 1 and states == sizes and len(inputs) == 1 and None not in inputs
     return known and biases and single and types == {ir.DataType.FLOAT}
 
 
