@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from trueport.backends.onnx.save import write_onnx
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import EmitError, UsageError
 from trueport.frontends.tensorflow.capture import Captured
-from trueport.frontends.tensorflow.load import load_captured
+from trueport.frontends.tensorflow.load import load_captured, settle_outputs
 from trueport.frontends.tensorflow.registry import registry
 from trueport.frontends.tensorflow.sources import Options, capture_source
 from trueport.ir.artifact import ArtifactMap
@@ -76,6 +77,8 @@ class TensorflowToOnnx(Route):
             amend(self.graph(), lacks)
             lower_model(self.graph(), opset, apart=lacks)
             fit_kernels(self.graph(), kernels)
+            assert self._captured is not None
+            settle_outputs(self.graph().graph, self._captured.outputs)
             self._arranged = True
         return self.graph()
 
@@ -93,7 +96,7 @@ class TensorflowToOnnx(Route):
 
     def ports(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         graph = self.emit().graph
-        return make_ports(graph.inputs), make_ports(graph.outputs)
+        return _own_names(graph.inputs), _own_names(graph.outputs)
 
     def sources(self) -> Sequence[Model] | str:
         captured = self._captured
@@ -122,6 +125,11 @@ class TensorflowToOnnx(Route):
     def bounds(self) -> Registry:
         # How far TensorFlow and ONNX Runtime may be apart on an operator does not depend on the direction.
         return onnx_operators()
+
+
+def _own_names(values: Sequence[ir.Value]) -> tuple[Port, ...]:
+    """ONNX takes any name: nothing is renamed at this border."""
+    return tuple(replace(port, parts=(port.name,)) for port in make_ports(values))
 
 
 def _checked_opset(opset: int | None) -> int | None:

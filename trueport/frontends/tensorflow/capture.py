@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 from trueport.errors import InvalidModel, UsageError
@@ -26,6 +27,8 @@ class Spec:
 
     name: str
     spec: Any
+    dims: tuple[str | None, ...] = ()
+    """names for open dims, where the source gives them"""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def capture(
     signature = [tf.TensorSpec(p.spec.shape, p.spec.dtype, name=n) for p, n in zip(flat, parameters, strict=True)]
     function = tf.function(traced, input_signature=signature, autograph=False).get_concrete_function()
     made = [function.structured_outputs[f"output_{index}"] for index in range(len(names))]
-    inputs = [_port(part.name, part.spec, name) for part, name in zip(flat, parameters, strict=True)]
+    inputs = [_port(part.name, part.spec, name, part.dims) for part, name in zip(flat, parameters, strict=True)]
     outputs = [
         _port(name, tensor, f"output_{index}") for index, (name, tensor) in enumerate(zip(names, made, strict=True))
     ]
@@ -86,7 +89,7 @@ def _parts(spec: Spec) -> list[Spec]:
     """A plain tensor is itself; a ragged or sparse one is its component tensors."""
     parts = tf.nest.flatten(spec.spec, expand_composites=True)
     if len(parts) == 1:
-        return [Spec(spec.name, parts[0])]
+        return [Spec(spec.name, parts[0], spec.dims)]
     kinds = _COMPONENTS.get(type(spec.spec).__name__, ())
     suffixes = kinds if len(kinds) == len(parts) else [f"part{index}" for index in range(len(parts))]
     return [Spec(f"{spec.name}__{suffix}", part) for suffix, part in zip(suffixes, parts, strict=True)]
@@ -107,7 +110,7 @@ def _narrowed(parts: Sequence[Spec], shapes: Mapping[str, Sequence[int | None]])
         wanted = tf.TensorShape(shapes.get(part.name, part.spec.shape))
         if not part.spec.shape.is_compatible_with(wanted):
             raise UsageError(f"{wanted} does not fit the model's {part.spec.shape}", where=f"shape of {part.name!r}")
-        found.append(Spec(part.name, tf.TensorSpec(part.spec.shape.merge_with(wanted), part.spec.dtype)))
+        found.append(replace(part, spec=tf.TensorSpec(part.spec.shape.merge_with(wanted), part.spec.dtype)))
     return found
 
 
@@ -148,8 +151,11 @@ def _join(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _port(name: str, spec: Any, part: str) -> Port:
-    dims: tuple[int | str | None, ...] | None = None if spec.shape.rank is None else tuple(spec.shape.as_list())
+def _port(name: str, spec: Any, part: str, names: Sequence[str | None] = ()) -> Port:
+    dims: tuple[int | str | None, ...] | None = None
+    if spec.shape.rank is not None:
+        known = spec.shape.as_list()
+        dims = tuple(name if dim is None else dim for dim, name in zip_longest(known, names[: len(known)]))
     dtype = onnx_type(spec.dtype)
     if dtype in COMPLEX_PARTS:
         return Port(name, "pair", COMPLEX_PARTS[dtype].name, None if dims is None else (*dims, 2), (part,))

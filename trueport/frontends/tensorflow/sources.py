@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Captured, Spec, capture, named_specs
 from trueport.frontends.tensorflow.graphs import cut_function, graph_function, read_graph_def
 from trueport.frontends.tensorflow.keras_models import capture_keras, is_keras_model, load_keras
+from trueport.ir.artifact import ArtifactMap
+from trueport.ir.ports import Port
 
 __all__ = ["Options", "capture_source", "is_tensorflow"]
 
@@ -73,7 +75,46 @@ def _from_path(path: Path, options: Options) -> Captured:
         raise InvalidModel(
             f"TensorFlow can't load it: {' '.join(str(error).split())[:200]}", where=str(path)
         ) from error
+    border = ArtifactMap.read(path)
+    if border is not None and options == replace(options, signature=None, inputs=None, outputs=None):
+        return _from_converted(loaded, border, options)
     return _from_module(loaded, options, where=str(path))
+
+
+def _from_converted(loaded: Any, border: ArtifactMap, options: Options) -> Captured:
+    """A SavedModel that was converted from ONNX: its border is what the stored map says it was."""
+    function = loaded.signatures["serving_default"]
+    known = function.structured_input_signature[1]
+    parts = [part for port in border.inputs for part in port.parts]
+    specs = [
+        Spec(name, known[part], _dim_names(port))
+        for port in border.inputs
+        for name, part in zip(_part_names(port), port.parts, strict=True)
+    ]
+
+    def call(*inputs: Any) -> dict[str, Any]:
+        made = function(**dict(zip(parts, inputs, strict=True)))
+        named = [item for port in border.outputs for item in zip(_part_names(port), port.parts, strict=True)]
+        return {name: made[part] for name, part in named}
+
+    captured = capture(call, specs, shapes=options.shapes, held=loaded)
+    dims = {name: port.shape for port in border.outputs for name in _part_names(port)}
+    return replace(captured, outputs=tuple(_with_dims(port, dims[port.name]) for port in captured.outputs))
+
+
+def _part_names(port: Port) -> tuple[str, ...]:
+    """A tensor comes back under its ONNX name; the parts of what is no tensor keep theirs."""
+    return (port.name,) if port.kind == "tensor" else port.parts
+
+
+def _dim_names(port: Port) -> tuple[str | None, ...]:
+    return tuple(dim if isinstance(dim, str) else None for dim in port.shape or ())
+
+
+def _with_dims(port: Port, stored: tuple[int | str | None, ...] | None) -> Port:
+    if stored is None or port.shape is None or len(stored) != len(port.shape):
+        return port
+    return replace(port, shape=tuple(s if p is None else p for p, s in zip(port.shape, stored, strict=True)))
 
 
 def _from_module(module: Any, options: Options, where: str = "the module") -> Captured:
