@@ -9,6 +9,7 @@ from pathlib import Path
 
 from trueport import errors
 from trueport.backends.tensorflow.registry import registry
+from trueport.frontends.tensorflow.registry import registry as tensorflow_operators
 from trueport.report.support import support_page
 
 __all__ = ["PAGES", "stale"]
@@ -46,6 +47,7 @@ def _rows() -> Iterator[str]:
 
 PAGES: Mapping[str, Callable[[], str]] = {
     "operators.md": lambda: support_page(registry()),
+    "tensorflow-operators.md": lambda: support_page(tensorflow_operators()),
     "errors.md": errors_page,
 }
 

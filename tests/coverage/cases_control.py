@@ -22,7 +22,6 @@ def ramp(*shape: int) -> np.ndarray:
 
 SEQUENCES = [[ramp(2, 4, 3)], [ramp(5, 6, 3)]]
 ROWS = [[ramp(2, 3)], [ramp(5, 3)]]
-ROUNDING = {"terms": 64}
 
 
 def recurrent(name: str, make: Callable[[], Any], label: str = "", samples: Any = SEQUENCES) -> Case:
@@ -34,7 +33,7 @@ def recurrent(name: str, make: Callable[[], Any], label: str = "", samples: Any 
         open_time = samples[0][0].shape[1] != samples[1][0].shape[1]
         return keras.Sequential([keras.Input((None, *shape[1:]) if open_time else shape), make()])
 
-    return Case(f"keras.layers.{name}", model, samples, ROUNDING, label)
+    return Case(f"keras.layers.{name}", model, samples, label=label)
 
 
 def cell(name: str, make: Callable[[], Any], states: int = 1) -> Case:
@@ -47,7 +46,7 @@ def cell(name: str, make: Callable[[], Any], states: int = 1) -> Case:
         return lambda x, *before: made(x, list(before) if states > 1 else before[0])
 
     samples = [[ramp(n, 3), *(ramp(n, 4) for _ in range(states))] for n in (2, 5)]
-    return Case(f"keras.layers.{name}", function, samples, ROUNDING)
+    return Case(f"keras.layers.{name}", function, samples)
 
 
 def volumes(*shape: int) -> list[list[np.ndarray]]:
@@ -77,7 +76,7 @@ LAYERS = [
         "keras.layers.Masking",
         lambda: keras.Sequential([keras.Input((None, 3)), layers.Masking(), layers.LSTM(4)]),
         [[np.where(np.arange(x.shape[1])[:, None] % 3 == 1, 0, x).astype(np.float32)] for (x,) in SEQUENCES],
-        {"terms": 256},
+        {},
     ),
 ]
 
@@ -120,7 +119,7 @@ WRAPPERS: list[Case | NoGraph] = [
 
 
 def op(name: str, function: Callable[..., Any], label: str = "", samples: Sequence[Any] = ROWS) -> Case:
-    return Case(f"keras.ops.{name}", lambda: function, samples, {"terms": 8}, label)
+    return Case(f"keras.ops.{name}", lambda: function, samples, label=label)
 
 
 @ops.custom_gradient

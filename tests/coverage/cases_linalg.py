@@ -34,8 +34,6 @@ PAIRS = [[noise(2, 3), noise(3, 4)], [noise(5, 3), noise(3, 4)]]
 SYSTEMS = [[square(n), noise(n, 3, 2)] for n in (2, 3)]
 VECTORS = [[noise(n, 3), noise(n, 3, 2)] for n in (2, 3)]
 DIAGONALS = [[noise(n, 3, 4) + np.array([[0], [4], [0]], np.float32), noise(n, 4, 2)] for n in (2, 3)]
-STEPS = {"terms": 1000}
-"""for what is computed in loops, whose rounding the graph does not show"""
 RANDOM = {"ignore_values": True}
 
 
@@ -63,30 +61,30 @@ FUNCTIONS = [
     of("linalg.normalize", lambda x: L.normalize(x, axis=-1)),
     of("linalg.l2_normalize", lambda x: L.l2_normalize(x, -1)),
     of("linalg.global_norm", lambda x, y: L.global_norm([x, y]), PAIRS),
-    of("linalg.cholesky", L.cholesky, DEFINITE, **STEPS),
-    of("linalg.cholesky_solve", lambda x: L.cholesky_solve(L.cholesky(x), x[..., :2]), DEFINITE, **STEPS),
-    of("linalg.det", L.det, **STEPS),
-    of("linalg.slogdet", L.slogdet, **STEPS),
-    of("linalg.logdet", L.logdet, DEFINITE, **STEPS),
-    of("linalg.inv", L.inv, **STEPS),
-    of("linalg.solve", L.solve, SYSTEMS, **STEPS),
-    of("linalg.triangular_solve", L.triangular_solve, SYSTEMS, **STEPS),
-    of("linalg.banded_triangular_solve", lambda a, b: L.banded_triangular_solve(a[:, 1:], b), DIAGONALS, **STEPS),
-    of("linalg.tridiagonal_solve", lambda a, b: L.tridiagonal_solve(a, b, "compact"), DIAGONALS, **STEPS),
+    of("linalg.cholesky", L.cholesky, DEFINITE),
+    of("linalg.cholesky_solve", lambda x: L.cholesky_solve(L.cholesky(x), x[..., :2]), DEFINITE),
+    of("linalg.det", L.det),
+    of("linalg.slogdet", L.slogdet),
+    of("linalg.logdet", L.logdet, DEFINITE),
+    of("linalg.inv", L.inv),
+    of("linalg.solve", L.solve, SYSTEMS),
+    of("linalg.triangular_solve", L.triangular_solve, SYSTEMS),
+    of("linalg.banded_triangular_solve", lambda a, b: L.banded_triangular_solve(a[:, 1:], b), DIAGONALS),
+    of("linalg.tridiagonal_solve", lambda a, b: L.tridiagonal_solve(a, b, "compact"), DIAGONALS),
     of("linalg.tridiagonal_matmul", lambda a, b: L.tridiagonal_matmul(a, b, "compact"), DIAGONALS),
-    of("linalg.lu", L.lu, **STEPS),
-    of("linalg.lu_reconstruct", lambda x: L.lu_reconstruct(*L.lu(x)), **STEPS),
-    of("linalg.lu_solve", lambda x: L.lu_solve(*L.lu(x), x[..., :2]), **STEPS),
-    of("linalg.lu_matrix_inverse", lambda x: L.lu_matrix_inverse(*L.lu(x)), **STEPS),
-    of("linalg.qr", L.qr, **STEPS),
-    of("linalg.lstsq", lambda x, y: L.lstsq(x, y), SYSTEMS, **STEPS),
-    of("linalg.eigh", lambda x: L.eigh(x)[0], DEFINITE, **STEPS),
-    of("linalg.eigvalsh", L.eigvalsh, DEFINITE, **STEPS),
-    of("linalg.svd", lambda x: L.svd(x, compute_uv=False), **STEPS),
-    of("linalg.pinv", L.pinv, **STEPS),
+    of("linalg.lu", L.lu),
+    of("linalg.lu_reconstruct", lambda x: L.lu_reconstruct(*L.lu(x))),
+    of("linalg.lu_solve", lambda x: L.lu_solve(*L.lu(x), x[..., :2])),
+    of("linalg.lu_matrix_inverse", lambda x: L.lu_matrix_inverse(*L.lu(x))),
+    of("linalg.qr", L.qr),
+    of("linalg.lstsq", lambda x, y: L.lstsq(x, y), SYSTEMS),
+    of("linalg.eigh", lambda x: L.eigh(x)[0], DEFINITE),
+    of("linalg.eigvalsh", L.eigvalsh, DEFINITE),
+    of("linalg.svd", lambda x: L.svd(x, compute_uv=False)),
+    of("linalg.pinv", L.pinv),
     of("linalg.matrix_rank", L.matrix_rank),
-    of("linalg.expm", L.expm, **STEPS),
-    of("linalg.eigh_tridiagonal", lambda x: L.eigh_tridiagonal(x[0, 0], x[0, 1, 1:]), **STEPS),
+    of("linalg.expm", L.expm),
+    of("linalg.eigh_tridiagonal", lambda x: L.eigh_tridiagonal(x[0, 0], x[0, 1, 1:])),
     Cannot("tf.linalg.eig", lambda: L.eig, SQUARES, "general eigenvalues take an iteration without a known end", "Eig"),
     Cannot("tf.linalg.eigvals", lambda: L.eigvals, SQUARES, "general eigenvalues take such an iteration", "Eig"),
     Cannot("tf.linalg.sqrtm", lambda: L.sqrtm, DEFINITE, "it takes a Schur form, an iteration", "MatrixSquareRoot"),
@@ -128,9 +126,7 @@ OPERATORS = [
     product("LinearOperatorHouseholder", L.LinearOperatorHouseholder),
     product("LinearOperatorIdentity", lambda x: L.LinearOperatorIdentity(3, tf.shape(x)[:1])),
     product("LinearOperatorScaledIdentity", lambda x: L.LinearOperatorScaledIdentity(3, x[:, 0])),
-    product(
-        "LinearOperatorInversion", lambda x: L.LinearOperatorInversion(L.LinearOperatorFullMatrix(x)), SYSTEMS, **STEPS
-    ),
+    product("LinearOperatorInversion", lambda x: L.LinearOperatorInversion(L.LinearOperatorFullMatrix(x)), SYSTEMS),
     product(
         "LinearOperatorKronecker",
         lambda x: L.LinearOperatorKronecker([L.LinearOperatorFullMatrix(x), L.LinearOperatorFullMatrix(x[:, :2, :2])]),
@@ -146,25 +142,22 @@ OPERATORS = [
         "LinearOperatorPermutation",
         lambda x: L.LinearOperatorPermutation(tf.argsort(x, axis=-1), dtype=tf.float32),
     ),
-    product("LinearOperatorToeplitz", lambda x: L.LinearOperatorToeplitz(x, x), **STEPS),
+    product("LinearOperatorToeplitz", lambda x: L.LinearOperatorToeplitz(x, x)),
     product("LinearOperatorTridiag", lambda x: L.LinearOperatorTridiag(x, "compact"), DIAGONALS),
     product("LinearOperatorZeros", lambda x: L.LinearOperatorZeros(3, batch_shape=tf.shape(x)[:1])),
     product(
         "LinearOperatorCirculant",
         lambda x: L.LinearOperatorCirculant(tf.cast(x, tf.complex64), input_output_dtype=tf.float32),
-        **STEPS,
     ),
     product(
         "LinearOperatorCirculant2D",
         lambda x: L.LinearOperatorCirculant2D(tf.cast(x, tf.complex64), input_output_dtype=tf.float32),
         [[noise(n, 2, 2), noise(n, 4, 2)] for n in (2, 3)],
-        **STEPS,
     ),
     product(
         "LinearOperatorCirculant3D",
         lambda x: L.LinearOperatorCirculant3D(tf.cast(x, tf.complex64), input_output_dtype=tf.float32),
         [[noise(n, 2, 2, 2), noise(n, 8, 2)] for n in (2, 3)],
-        **STEPS,
     ),
 ]
 

@@ -35,8 +35,6 @@ DEFINITE = [[definite(2)], [definite(3)]]
 PAIRS = [[noise(2, 3), noise(3, 4)], [noise(5, 3), noise(3, 4)]]
 ROWS = [[noise(2, 3), noise(2, 3)], [noise(4, 3), noise(4, 3)]]
 PAIRS_OF_ONE = [sample[:1] for sample in PAIRS]
-STEPS = {"terms": 1000}
-"""for what is computed in loops, whose rounding the graph does not show"""
 
 
 def layer(name: str, shape: tuple[int, ...], label: str = "", **options: Any) -> Case:
@@ -207,25 +205,25 @@ OPS = [
         HEADS,
         label="causal",
     ),
-    op("cholesky", ops.cholesky, DEFINITE, **STEPS),
-    op("cholesky_inverse", lambda x: ops.cholesky_inverse(ops.cholesky(x)), [[definite(1)[0]]], **STEPS),
-    op("det", ops.det, SQUARES, **STEPS),
-    op("slogdet", ops.slogdet, SQUARES, **STEPS),
-    op("logdet", ops.logdet, DEFINITE, **STEPS),
-    op("inv", ops.inv, SQUARES, **STEPS),
-    op("solve", lambda a: ops.solve(a, a[..., :2]), SQUARES, **STEPS),
-    op("solve_triangular", lambda a: ops.solve_triangular(a, a[..., :2], lower=True), SQUARES, **STEPS),
-    op("lu_factor", lambda x: ops.lu_factor(x[0]), SQUARES, **STEPS),
-    op("qr", ops.qr, SQUARES, **STEPS),
-    op("eigh", lambda x: ops.eigh(x)[0], DEFINITE, **STEPS),
-    op("svd", lambda x: ops.svd(x, full_matrices=False, compute_uv=False), SQUARES, **STEPS),
-    op("svd", lambda x: ops.svd(x[..., :2])[1], SQUARES, label="full", **STEPS),
-    op("pinv", lambda x: ops.pinv(x[..., :2]), SQUARES, **STEPS),
+    op("cholesky", ops.cholesky, DEFINITE),
+    op("cholesky_inverse", lambda x: ops.cholesky_inverse(ops.cholesky(x)), [[definite(1)[0]]]),
+    op("det", ops.det, SQUARES),
+    op("slogdet", ops.slogdet, SQUARES),
+    op("logdet", ops.logdet, DEFINITE),
+    op("inv", ops.inv, SQUARES),
+    op("solve", lambda a: ops.solve(a, a[..., :2]), SQUARES),
+    op("solve_triangular", lambda a: ops.solve_triangular(a, a[..., :2], lower=True), SQUARES),
+    op("lu_factor", lambda x: ops.lu_factor(x[0]), SQUARES),
+    op("qr", ops.qr, SQUARES),
+    op("eigh", lambda x: ops.eigh(x)[0], DEFINITE),
+    op("svd", lambda x: ops.svd(x, full_matrices=False, compute_uv=False), SQUARES),
+    op("svd", lambda x: ops.svd(x[..., :2])[1], SQUARES, label="full"),
+    op("pinv", lambda x: ops.pinv(x[..., :2]), SQUARES),
     op("matrix_rank", ops.matrix_rank, SQUARES),
-    op("lstsq", lambda x: ops.lstsq(x[0][:, :2], x[0][:, 2:]), SQUARES, **STEPS),
+    op("lstsq", lambda x: ops.lstsq(x[0][:, :2], x[0][:, 2:]), SQUARES),
     op("norm", ops.norm, PAIRS_OF_ONE),
     op("norm", lambda x: ops.norm(x, ord="fro", axis=(1, 2)), SQUARES, label="frobenius"),
-    op("norm", lambda x: ops.norm(x, ord=2, axis=(1, 2)), SQUARES, label="spectral", **STEPS),
+    op("norm", lambda x: ops.norm(x, ord=2, axis=(1, 2)), SQUARES, label="spectral"),
     op("norm", lambda x: ops.norm(x, ord=np.inf, axis=-1, keepdims=True), SQUARES, label="largest"),
     Cannot(
         "keras.ops.eig", lambda: ops.eig, SQUARES, "general eigenvalues take an iteration without a known end", "Eig"

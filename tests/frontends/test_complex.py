@@ -88,7 +88,7 @@ _SUMS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("name", _SUMS)
 def test_sums(name: str) -> None:
-    agree(_SUMS[name], *_two(2, 3, 4), terms=8)
+    agree(_SUMS[name], *_two(2, 3, 4))
 
 
 _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
@@ -126,7 +126,7 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("name", _FUNCTIONS)
 @pytest.mark.parametrize("dtype", _DTYPES)
 def test_functions(name: str, dtype: Any) -> None:
-    agree(_FUNCTIONS[name], *_two(4, 5, dtype=dtype), terms=8)
+    agree(_FUNCTIONS[name], *_two(4, 5, dtype=dtype))
 
 
 _EDGES = np.array(

@@ -122,7 +122,7 @@ LOOPS: dict[str, tuple[Callable[..., Any], bool]] = {
 
 @pytest.mark.parametrize(("function", "counts"), LOOPS.values(), ids=LOOPS)
 def test_loops(function: Callable[..., Any], counts: bool) -> None:
-    written = agree(function, *X, terms=8)
+    written = agree(function, *X)
     (loop,) = [node for node in written.graph.node if node.op_type == "Loop"]
     assert bool(loop.input[0]) == counts
 
@@ -160,7 +160,7 @@ def returns_early(x: Any) -> Any:
 
 @pytest.mark.parametrize("function", [rows_above, pairs, stops, returns_early])
 def test_python_control_flow(function: Callable[..., Any]) -> None:
-    agree(traced(function), *X, terms=64)
+    agree(traced(function), *X)
 
 
 def test_a_variable_that_a_loop_sets() -> None:
@@ -192,7 +192,6 @@ def test_a_variable_that_is_read_in_a_loop_is_stored_once() -> None:
     written = agree(
         lambda x: tf.while_loop(lambda i, a: i < 3, lambda i, a: (i + 1, a @ variable), [0, x])[1] @ variable,
         *X,
-        terms=64,
     )
     assert [list(t.dims) for t in written.graph.initializer].count([3, 3]) == 1
 

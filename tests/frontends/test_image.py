@@ -22,21 +22,19 @@ GREYS = np.array([[[0, 0, 0], [1, 1, 1], [0.5, 0.5, 0.5], [1, 0, 0], [0, 1, 0], 
 
 @pytest.mark.parametrize("function", [tf.image.rgb_to_hsv, tf.image.hsv_to_rgb])
 def test_colours(function: Any) -> None:
-    agree(function, [image(2, 4, 5, 3)], [image(1, 4, 5, 3)], terms=8)
-    agree(function, [GREYS.astype(np.float32)], terms=8)
+    agree(function, [image(2, 4, 5, 3)], [image(1, 4, 5, 3)])
+    agree(function, [GREYS.astype(np.float32)])
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.3, -0.4, 1.0])
 def test_hue(delta: float) -> None:
-    agree(lambda x: tf.image.adjust_hue(x, delta), [image(2, 4, 5, 3)], [GREYS.astype(np.float32)[None]], terms=16)
+    agree(lambda x: tf.image.adjust_hue(x, delta), [image(2, 4, 5, 3)], [GREYS.astype(np.float32)[None]])
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.5, 2.0])
 def test_saturation_and_contrast(factor: float) -> None:
-    agree(
-        lambda x: tf.image.adjust_saturation(x, factor), [image(2, 4, 5, 3)], [GREYS.astype(np.float32)[None]], terms=16
-    )
-    agree(lambda x: tf.image.adjust_contrast(x, factor), [image(2, 4, 5, 3)], [image(1, 4, 5, 3)], terms=20)
+    agree(lambda x: tf.image.adjust_saturation(x, factor), [image(2, 4, 5, 3)], [GREYS.astype(np.float32)[None]])
+    agree(lambda x: tf.image.adjust_contrast(x, factor), [image(2, 4, 5, 3)], [image(1, 4, 5, 3)])
 
 
 @pytest.mark.parametrize("padding", ["SAME", "VALID"])

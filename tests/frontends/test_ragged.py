@@ -57,7 +57,7 @@ ONE_LEVEL: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("function", ONE_LEVEL.values(), ids=ONE_LEVEL)
 def test_one_level(function: Callable[..., Any]) -> None:
-    agree(function, *ONE, terms=8)
+    agree(function, *ONE)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_one_level(function: Callable[..., Any]) -> None:
     ],
 )
 def test_two_levels(function: Callable[..., Any]) -> None:
-    agree(function, *TWO, terms=8)
+    agree(function, *TWO)
 
 
 @pytest.mark.parametrize(
@@ -111,5 +111,5 @@ def test_empty_rows_filled() -> None:
 def test_a_ragged_input_is_its_parts() -> None:
     spec = tf.RaggedTensorSpec([None, None], tf.float32)
     function = tf.function(lambda x: tf.reduce_sum(x, axis=1) * 2.0, input_signature=[spec])
-    written = agree(function, *([ragged(v, s)] for v, s in ONE), terms=8)
+    written = agree(function, *([ragged(v, s)] for v, s in ONE))
     assert len(written.graph.input) == 2

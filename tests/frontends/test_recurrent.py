@@ -61,7 +61,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def test_a_layer_is_the_operator(op: str, options: dict[str, Any]) -> None:
     if op == "RNN":
         options = {name: value for name, value in options.items() if name != "use_cudnn"}
-    written = agree(stack(LAYERS[op](4, **options)), *DYNAMIC, terms=64)
+    written = agree(stack(LAYERS[op](4, **options)), *DYNAMIC)
     assert recurrent_ops(written) == [op]
 
 
@@ -97,21 +97,21 @@ CELLS: dict[str, tuple[Callable[[], list[Any]], list[str]]] = {
 
 @pytest.mark.parametrize(("layers", "expected"), CELLS.values(), ids=CELLS)
 def test_a_network_is_its_operators(layers: Callable[[], list[Any]], expected: list[str]) -> None:
-    written = agree(stack(*layers()), *DYNAMIC, terms=128)
+    written = agree(stack(*layers()), *DYNAMIC)
     assert recurrent_ops(written) == expected
 
 
 @pytest.mark.parametrize("op", LAYERS)
 @pytest.mark.parametrize("sequence", [False, True])
 def test_a_fixed_number_of_steps(op: str, sequence: bool) -> None:
-    written = agree(stack(LAYERS[op](4, return_sequences=sequence), time=4), *FIXED_TIME, terms=64)
+    written = agree(stack(LAYERS[op](4, return_sequences=sequence), time=4), *FIXED_TIME)
     assert recurrent_ops(written) == [op]
 
 
 @pytest.mark.parametrize("op", LAYERS)
 @pytest.mark.parametrize("options", [{}, {"return_sequences": True}, {"go_backwards": True}], ids=str)
 def test_unrolled(op: str, options: dict[str, Any]) -> None:
-    written = agree(stack(LAYERS[op](4, unroll=True, **options), time=4), *FIXED_TIME, terms=64)
+    written = agree(stack(LAYERS[op](4, unroll=True, **options), time=4), *FIXED_TIME)
     assert recurrent_ops(written) == [op]
 
 
@@ -127,7 +127,7 @@ def test_states_go_in_and_come_out(op: str, sequence: bool) -> None:
         [*sample, *(rng.normal(size=(len(sample[0]), 4)).astype(np.float32) for _ in range(count))]
         for sample in DYNAMIC
     ]
-    written = agree(keras.Model([x, *states], made), *samples, terms=64)
+    written = agree(keras.Model([x, *states], made), *samples)
     assert recurrent_ops(written) == [op]
 
 
@@ -138,26 +138,26 @@ def test_encoder_and_decoder(op: str) -> None:
     _, *states = LAYERS[op](4, return_state=True)(x)
     made = LAYERS[op](4, return_sequences=True)(y, initial_state=states)
     samples = [[one[0], two[0]] for one, two in zip(DYNAMIC, sequences((2, 6), (5, 3)), strict=True)]
-    written = agree(keras.Model([x, y], made), *samples, terms=64)
+    written = agree(keras.Model([x, y], made), *samples)
     assert recurrent_ops(written) == [op, op]
 
 
 @pytest.mark.parametrize("op", LAYERS)
 def test_one_sequence_at_a_time(op: str) -> None:
     model = stack(LAYERS[op](4, return_sequences=True), batch=1)
-    assert recurrent_ops(agree(model, *sequences((1, 4), (1, 6)), terms=64)) == [op]
+    assert recurrent_ops(agree(model, *sequences((1, 4), (1, 6)))) == [op]
 
 
 def test_one_feature() -> None:
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((None, 1)), L.LSTM(4)])
-    assert recurrent_ops(agree(model, *sequences((2, 4), (3, 6), width=1), terms=64)) == ["LSTM"]
+    assert recurrent_ops(agree(model, *sequences((2, 4), (3, 6), width=1))) == ["LSTM"]
 
 
 @pytest.mark.parametrize("op", LAYERS)
 def test_stateful_starts_from_its_stored_state(op: str) -> None:
     model = stack(LAYERS[op](4, stateful=True), batch=2)
-    written = agree(model, sequences((2, 4))[0], terms=64)
+    written = agree(model, sequences((2, 4))[0])
     assert recurrent_ops(written) == [op]
 
 
@@ -167,7 +167,7 @@ def test_stateful_starts_from_its_stored_state(op: str) -> None:
 )
 def test_a_masked_sequence_stays_a_loop(op: str, options: dict[str, Any]) -> None:
     samples = [[np.where(np.arange(x.shape[1])[:, None] % 3 == 1, 0, x)] for (x,) in DYNAMIC]
-    written = agree(stack(L.Masking(), LAYERS[op](4, **options)), *samples, terms=256)
+    written = agree(stack(L.Masking(), LAYERS[op](4, **options)), *samples)
     assert recurrent_ops(written) == ["Loop"]
 
 
@@ -177,7 +177,7 @@ def test_an_embedding_that_masks() -> None:
         [keras.Input((None,), dtype="int32"), L.Embedding(9, 3, mask_zero=True), L.Bidirectional(L.LSTM(4))]
     )
     samples = [[np.array([[1, 2, 3, 0], [4, 0, 0, 0]], np.int32)], [np.array([[1, 2, 8]], np.int32)]]
-    assert recurrent_ops(agree(model, *samples, terms=256)) == ["Loop", "Loop"]
+    assert recurrent_ops(agree(model, *samples)) == ["Loop", "Loop"]
 
 
 class Minimal(keras.Layer):
@@ -193,7 +193,7 @@ class Minimal(keras.Layer):
 
 
 def test_a_custom_cell_is_a_loop() -> None:
-    assert recurrent_ops(agree(stack(L.RNN(Minimal(), return_sequences=True)), *DYNAMIC, terms=64)) == ["Loop"]
+    assert recurrent_ops(agree(stack(L.RNN(Minimal(), return_sequences=True)), *DYNAMIC)) == ["Loop"]
 
 
 @pytest.mark.parametrize(
@@ -209,14 +209,14 @@ def test_convolutional_cells_are_loops(layer: Callable[[], Any], shape: tuple[in
     rng = np.random.default_rng(0)
     model = keras.Sequential([keras.Input(shape), layer()])
     samples = [[rng.normal(size=(n, *shape)).astype(np.float32)] for n in (1, 2)]
-    assert recurrent_ops(agree(model, *samples, terms=512)) == ["Loop"]
+    assert recurrent_ops(agree(model, *samples)) == ["Loop"]
 
 
 def test_double_precision_stays_a_loop() -> None:
     keras.utils.set_random_seed(0)
     model = keras.Sequential([keras.Input((None, 3), dtype="float64"), L.LSTM(4, dtype="float64")])
     samples = [[x.astype(np.float64)] for (x,) in DYNAMIC]
-    assert recurrent_ops(agree(model, *samples, terms=64)) == ["Loop"]
+    assert recurrent_ops(agree(model, *samples)) == ["Loop"]
 
 
 def test_a_loop_over_part_of_a_sequence() -> None:
@@ -232,7 +232,7 @@ def test_a_loop_over_part_of_a_sequence() -> None:
 
         return tf.while_loop(lambda i, h: i < 2, step, [0, tf.zeros([tf.shape(x)[1], 4])])[1]
 
-    assert recurrent_ops(agree(function, *DYNAMIC, terms=64)) == ["RNN"]
+    assert recurrent_ops(agree(function, *DYNAMIC)) == ["RNN"]
 
 
 def test_the_last_state_is_read_by_others() -> None:
@@ -250,7 +250,7 @@ def test_the_last_state_is_read_by_others() -> None:
         zeros = tf.zeros([tf.shape(x)[1], 4])
         return tf.while_loop(lambda i, h, b: i < tf.shape(x)[0], step, [0, zeros, zeros])[1:]
 
-    assert recurrent_ops(agree(function, *DYNAMIC, terms=64)) == ["RNN", "Loop"]
+    assert recurrent_ops(agree(function, *DYNAMIC)) == ["RNN", "Loop"]
 
 
 def test_the_loop_of_an_older_saved_model(tmp_path: Path) -> None:
@@ -285,12 +285,10 @@ def test_the_loop_of_an_older_saved_model(tmp_path: Path) -> None:
 
     module.call = tf.function(call, input_signature=[tf.TensorSpec([None, None, 3], name="x")])
     tf.saved_model.save(module, str(tmp_path), signatures=module.call)
-    assert recurrent_ops(agree(str(tmp_path), *DYNAMIC, terms=64)) == ["LSTM"]
+    assert recurrent_ops(agree(str(tmp_path), *DYNAMIC)) == ["LSTM"]
 
 
 @pytest.mark.parametrize("opset", [13, 18])
 def test_older_opsets(opset: int) -> None:
-    written = agree(
-        stack(L.Bidirectional(L.LSTM(4, return_sequences=True)), L.GRU(3)), *DYNAMIC, terms=128, opset=opset
-    )
+    written = agree(stack(L.Bidirectional(L.LSTM(4, return_sequences=True)), L.GRU(3)), *DYNAMIC, opset=opset)
     assert recurrent_ops(written) == ["LSTM", "LSTM", "GRU"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from trueport.errors import TrueportError
+from trueport.errors import TrueportError, UsageError
 
 if TYPE_CHECKING:
     from trueport.report.data import Report
@@ -214,13 +214,15 @@ def ops(
     ops: Ops = None,
 ) -> None:
     """Print the support table, from the same declarations that convert."""
-    from trueport.backends.tensorflow.registry import registry
+    from trueport.backends.tensorflow.registry import registry as to_tensorflow
+    from trueport.frontends.tensorflow.registry import registry as to_onnx
     from trueport.mapping.user import with_user_ops
     from trueport.report.support import describe_operator, support_table
 
-    if to != "tensorflow":
-        raise TrueportError(f"there is no target {to!r}", remedy="targets: tensorflow")
-    declared = with_user_ops(registry(), ops or ())
+    known = {"tensorflow": to_tensorflow, "onnx": to_onnx}
+    if to not in known:
+        raise UsageError(f"there is no target {to!r}", remedy=f"targets: {', '.join(known)}")
+    declared = with_user_ops(known[to](), ops or ())
     typer.echo(describe_operator(declared, operator) if operator else support_table(declared))
 
 

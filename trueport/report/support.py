@@ -27,6 +27,17 @@ _PROMISES = {
 }
 
 
+_SOURCES = {"tensorflow": "ONNX", "onnx": "TensorFlow"}
+_NAMES = {"tensorflow": "TensorFlow", "onnx": "ONNX"}
+_VERSIONS = {
+    "tensorflow": "*Versions* are the opsets that changed the operator. A model of any of them is upgraded before it "
+    "is converted, so one line holds for all.",
+    "onnx": "Operators that hang on constants alone are computed by TensorFlow itself while converting and need no "
+    "line here. What a line does not say is refused case by case, with place, reason and remedy.",
+}
+_TENSORFLOW = {"tf": "TensorFlow's operators", "tf.complex": "The same on complex numbers, as pairs of real ones"}
+
+
 class _Row(NamedTuple):
     """One operator of the table."""
 
@@ -47,9 +58,9 @@ class _Row(NamedTuple):
 
 
 def _rows(registry: Registry) -> list[_Row]:
-    """All that ONNX defines and all that is declared beside it."""
+    """All that is declared; for a source in ONNX all that ONNX defines beside it."""
     declared = {mapping.key: mapping for mapping in registry}
-    keys = sorted(set(declared) | set(operators()))
+    keys = sorted(set(declared) | (set() if registry.target == "onnx" else set(operators())))
     return [_row(op, domain, declared.get((domain, op))) for domain, op in keys]
 
 
@@ -95,17 +106,17 @@ def support_page(registry: Registry) -> str:
     rows = _rows(registry)
     domains = list(dict.fromkeys(row.domain for row in rows))
     lines = [
-        f"# Operators: ONNX to {registry.target}",
+        f"# Operators: {_SOURCES[registry.target]} to {_NAMES[registry.target]}",
         "",
         "Printed from the declarations that convert, by `make docs`; a stale page fails the tests. "
-        "`trueport ops` prints the same on a terminal, `trueport ops Resize` one operator in full.",
+        f"`trueport ops --to {registry.target}` prints the same on a terminal, with a name behind it one operator "
+        "in full.",
         "",
         *_summary(rows, domains),
         "",
         *(f"- **{promise}**: {meaning}" for promise, meaning in _PROMISES.items()),
         "",
-        "*Versions* are the opsets that changed the operator. A model of any of them is upgraded before it is "
-        "converted, so one line holds for all.",
+        _VERSIONS[registry.target],
     ]
     for domain in domains:
         lines += ["", f"## {_title(domain)}", ""]
@@ -128,6 +139,8 @@ def _summary(rows: Sequence[_Row], domains: Sequence[str]) -> list[str]:
 
 
 def _title(domain: str) -> str:
+    if domain in _TENSORFLOW:
+        return _TENSORFLOW[domain]
     opset = CANONICAL_OPSETS.get(domain)
     return f"{domain or 'ai.onnx'} (up to opset {opset})" if opset else f"{domain} (ONNX has no schemas for it)"
 

@@ -73,8 +73,10 @@ class OnnxToTensorflow(Route):
         return load_sources(self._source, [mapping for mapping in self.registry if mapping.reference])
 
     def result(self, written: Path | None) -> Model:
+        if written is not None:
+            return load_model(written)
         built = self.built
-        return load_model(written) if written else FunctionModel(built.function, built.function, built.map, built.module)
+        return FunctionModel(built.function, built.function, built.map, built.module)
 
     def oracle(self) -> Oracle | str:
         return OnnxOracle(load_onnx(self._source), self.registry)

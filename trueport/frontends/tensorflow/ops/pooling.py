@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation
+from trueport.fidelity import accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import channel_axis, channels_first, restored, size_at, spatial
@@ -30,7 +30,7 @@ _AS_THEY_ARE = frozenset(
 _WITHIN_DOUBLE = frozenset({ir.DataType.INT16, ir.DataType.UINT16, ir.DataType.INT32, ir.DataType.UINT32})
 
 
-@maps("MaxPool", domain=TF, fidelity=BITWISE)
+@maps("MaxPool", domain=TF, error=ulps(0))
 def max_pool(
     t: Translation,
     input: ir.Value,
@@ -46,7 +46,7 @@ def max_pool(
     return _pooled(t, "MaxPool", input, ksize, strides, padding, data_format, explicit_paddings)
 
 
-@maps("MaxPoolV2", domain=TF, fidelity=BITWISE)
+@maps("MaxPoolV2", domain=TF, error=ulps(0))
 def max_pool_v2(
     t: Translation, input: ir.Value, ksize: ir.Value, strides: ir.Value, *, padding: str, data_format: str
 ) -> ir.Value:
@@ -56,7 +56,7 @@ def max_pool_v2(
     return _pooled(t, "MaxPool", input, window, steps, padding, data_format)
 
 
-@maps("MaxPool3D", domain=TF, fidelity=BITWISE)
+@maps("MaxPool3D", domain=TF, error=ulps(0))
 def max_pool3d(
     t: Translation, input: ir.Value, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> ir.Value:
@@ -77,7 +77,7 @@ def average_pool3d(
     return _pooled(t, "AveragePool", input, ksize, strides, padding, data_format)
 
 
-@maps("MaxPoolWithArgmax", domain=TF, fidelity=BITWISE)
+@maps("MaxPoolWithArgmax", domain=TF, error=ulps(0))
 def max_pool_with_argmax(
     t: Translation,
     input: ir.Value,
