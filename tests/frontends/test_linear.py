@@ -74,7 +74,9 @@ def test_infinities_and_nans() -> None:
     agree(lambda a, b: tf.matmul(a, b), [a, b], [a[:1], b])
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, *"int8 int16 uint8 uint16 uint32 uint64".split(), *INTEGERS, "complex64"])
+@pytest.mark.parametrize(
+    "dtype", [*FLOATS, *["int8", "int16", "uint8", "uint16", "uint32", "uint64"], *INTEGERS, "complex64"]
+)
 def test_bias_add(dtype: str) -> None:
     agree(lambda x, b: tf.nn.bias_add(x, b), *([drawn((n, 3, 4), dtype), drawn((4,), dtype)] for n in (1, 3)))
 
