@@ -11,12 +11,13 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from bench import conversion, latency, memory, scaling
 from bench.models import BenchModel, matching
 from bench.peers import LIMIT
 
-PARTS = ("conversion", "latency", "memory", "scaling", "faults")
+PARTS = ("conversion", "latency", "memory", "scaling", "faults", "tf2onnx")
 CACHE = Path(__file__).parent / ".cache"
 
 
@@ -41,6 +42,8 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
             found.append(conversion.measure(model, CACHE, **settings))
             print(conversion.line(found[-1]), file=sys.stderr, flush=True)
         return conversion.report(found)
+    if part == "tf2onnx":
+        return _tf2onnx(options)
     if part == "faults":
         from bench.faults.trials import run_faithful, run_faults
 
@@ -51,7 +54,22 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
     return scaling.report((100, 1000) if options.quick else scaling.SIZES)
 
 
-def _shown(part: str, models: list[BenchModel]) -> Iterator[BenchModel]:
+def _tf2onnx(options: argparse.Namespace) -> str:
+    from bench import keras_zoo, tf2onnx
+
+    settings = {
+        "rounds": options.rounds or (10 if options.quick else 40),
+        "threads": options.threads,
+        "limit": options.limit,
+    }
+    found = []
+    for model in _shown("tf2onnx", list(keras_zoo.matching(options.models, options.quick))):
+        found.append(tf2onnx.measure(model, CACHE, **settings))
+        print(tf2onnx.line(found[-1]), file=sys.stderr, flush=True)
+    return tf2onnx.report(found, options.threads)
+
+
+def _shown(part: str, models: list[Any]) -> Iterator[Any]:
     for number, model in enumerate(models, 1):
         print(f"{part} {number}/{len(models)}: {model.name}", file=sys.stderr, flush=True)
         yield model

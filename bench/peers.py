@@ -13,7 +13,7 @@ from pathlib import Path
 
 from bench.child import Outcome, run
 
-__all__ = ["LIMIT", "OURS", "OURS_VERIFIED", "PEERS", "Converted", "Tool", "convert", "reason_file"]
+__all__ = ["LIMIT", "OURS", "OURS_VERIFIED", "PEERS", "TF2ONNX", "Converted", "Tool", "convert", "reason_file"]
 
 HERE = Path(__file__).parent
 LIMIT = 180.0
@@ -63,6 +63,12 @@ PEERS = (
         ),
     ),
 )
+TF2ONNX = Tool(
+    "tf2onnx",
+    "tf2onnx.py",
+    # The TensorFlow that writes the SavedModels; it uses names that NumPy 2 no longer has.
+    ("tf2onnx==1.17.0", "tensorflow-cpu==2.21.0", "onnx==1.17.0", "numpy<2"),
+)
 
 
 @dataclass(frozen=True)
@@ -83,8 +89,11 @@ def reason_file(folder: Path) -> Path:
 
 
 def convert(tool: Tool, model: Path, folder: Path, limit: float = LIMIT) -> Converted:
-    """Convert in a fresh process; an older result is removed before, and beside a failed one stands why it failed."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Convert in a fresh process; an older result is removed before, and beside a failed one stands why it failed.
+
+    ``folder`` is a SavedModel's, or the path of an ONNX file when the model is a SavedModel.
+    """
+    _remove(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     reason = reason_file(folder)
     reason.unlink(missing_ok=True)
@@ -94,8 +103,14 @@ def convert(tool: Tool, model: Path, folder: Path, limit: float = LIMIT) -> Conv
         command = [tool.interpreter(), str(script), str(model.absolute()), str(folder.absolute()), str(result)]
         outcome = run([*command, *tool.arguments], limit=limit, folder=Path(scratch))
         if outcome.failure or not result.exists():
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
             outcome = replace(outcome, failure=outcome.failure or "no result")
             reason.write_text(outcome.failure)
             return Converted(outcome)
         return Converted(outcome, json.loads(result.read_text())["seconds"])
+
+
+def _remove(made: Path) -> None:
+    if made.is_file():
+        made.unlink()
+    shutil.rmtree(made, ignore_errors=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from bench.models import find
 
-__all__: list[str] = []
+__all__ = ["limit_threads", "take_turns"]
 
 Call = Callable[[], list[np.ndarray]]
 TURN = 0.05
@@ -28,7 +28,7 @@ def main(name: str, rounds: int, threads: int, result: Path, forms: dict[str, st
     feeds = find(name).sample()
     calls: dict[str, Call] = {}
     failures: dict[str, str] = {}
-    _limit_threads(threads)
+    limit_threads(threads)
     for form, path in forms.items():
         try:
             calls[form] = _session(path, feeds, threads) if path.endswith(".onnx") else _saved_model(path, feeds)
@@ -38,11 +38,11 @@ def main(name: str, rounds: int, threads: int, result: Path, forms: dict[str, st
             calls.pop(form, None)
     truth = calls["onnxruntime"]()
     distances = {form: _distance(truth, call()) for form, call in calls.items()}
-    seconds = _race(calls, rounds)
+    seconds = take_turns(calls, rounds)
     result.write_text(json.dumps({"seconds": seconds, "distances": distances, "failures": failures}))
 
 
-def _limit_threads(threads: int) -> None:
+def limit_threads(threads: int) -> None:
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(threads)
@@ -109,7 +109,8 @@ def _error(want: np.ndarray, got: np.ndarray) -> float:
     return float(np.max(np.abs(w - g), initial=0.0) / max(np.max(np.abs(w), initial=0.0), 1e-30))
 
 
-def _race(calls: dict[str, Call], rounds: int) -> dict[str, float]:
+def take_turns(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
+    """Each one's least seconds."""
     order = list(calls)
     best = dict.fromkeys(order, float("inf"))
     for number in range(rounds):
