@@ -7,6 +7,7 @@ conversions are kept in ``bench/.cache``. Ratios are of one run: forms and tools
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import sys
 from collections.abc import Iterator
@@ -62,6 +63,8 @@ def _tf2onnx(options: argparse.Namespace) -> str:
         "threads": options.threads,
         "limit": options.limit,
     }
+    # Installed packages come compiled; ours runs from its source, perhaps for the first time.
+    compileall.compile_dir(CACHE.parent.parent / "trueport", quiet=2)
     found = []
     for model in _shown("tf2onnx", list(keras_zoo.matching(options.models, options.quick))):
         found.append(tf2onnx.measure(model, CACHE, **settings))
