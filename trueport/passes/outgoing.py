@@ -15,6 +15,7 @@ from trueport.passes.recognize.activation import recognize_activations
 from trueport.passes.recognize.bias import recognize_biases
 from trueport.passes.recognize.dense import recognize_dense
 from trueport.passes.recognize.normalization import recognize_normalizations
+from trueport.passes.recognize.quantize import recognize_quantization
 from trueport.passes.recognize.recurrent import recognize_recurrences
 from trueport.passes.recognize.views import store_casts, store_views
 from trueport.passes.shapes import infer_shapes
@@ -36,6 +37,7 @@ _MAX_FOLDING_ROUNDS = 8
 def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
     """Drop what does nothing, know what can be known, cancel transposes, in place."""
     prune(model)
+    recognize_quantization(model)
     infer_shapes(model)
     for _ in range(_MAX_FOLDING_ROUNDS):
         if not fold_constants(model):

@@ -30,9 +30,28 @@ def folded(node: SourceNode) -> list[np.ndarray] | None:
     if any(tensor.dtype.is_quantized for tensor in outputs):
         return None
     known = [_known(value) for value in node.inputs]
+    if node.op_type == "Cast" and node.operation.inputs[0].dtype.is_integer and _is_scaled(outputs[0]):
+        return None
     if node.inputs and all(array is not None for array in known) and _may_run(node):
         return _evaluate(node, known)
     return _dims_known(node)
+
+
+def _is_scaled(tensor: Any) -> bool:
+    """Whether all that is done with integers is to multiply them, less an offset, by what is not known: a scale.
+
+    They are quantized numbers, and are to stay as they are stored.
+    """
+    users = tensor.consumers()
+    return bool(users) and all(_scales(user) for user in users)
+
+
+def _scales(operation: Any) -> bool:
+    made = operation.outputs[0]
+    if operation.type in ("Cast", "Sub"):
+        return _is_scaled(made)
+    unknown = any(tf.get_static_value(tensor) is None for tensor in operation.inputs)
+    return operation.type == "Mul" and made.dtype.is_floating and unknown
 
 
 def _known(value: Any) -> np.ndarray | None:
