@@ -181,7 +181,7 @@ def _data(values: Iterable[ir.Value]) -> dict[str, onnx.TensorProto]:
 
 
 def _encoded(array: np.ndarray) -> np.ndarray:
-    flat = [item if isinstance(item, bytes) else str(item).encode() for item in array.ravel()]
+    flat = [item if isinstance(item, bytes) else str(item).encode(errors="surrogateescape") for item in array.ravel()]
     encoded = np.empty(len(flat), object)
     encoded[:] = flat
     return encoded.reshape(array.shape)

@@ -24,6 +24,8 @@ from trueport.frontends.tensorflow.variables import inner_variable, read_variabl
 __all__ = ["translate_while"]
 
 _WRITES = ("TensorListSetItem", "TensorListPushBack")
+_JOINS = {"TensorListConcat", "TensorListConcatV2"}
+_STACKS = {"TensorListStack", "TensorListGather", "TensorListLength"}
 
 
 @dataclass
@@ -143,7 +145,7 @@ class _Loop:
         """Whether each iteration writes the element after those that are there."""
         listing = variable.before
         write = self._write(variable) if isinstance(listing, Listing) else None
-        if write is None or _is_joined(self.t.node.operation.outputs[variable.index]):
+        if write is None or self._is_uneven(variable):
             return False
         assert isinstance(listing, Listing)
         if write.type == "TensorListPushBack":
@@ -155,6 +157,13 @@ class _Loop:
             return False
         written = [place for place, value in enumerate(listing.elements) if value is not None]
         return list(range(int(start))) == written
+
+    def _is_uneven(self, variable: _Variable) -> bool:
+        """Whether elements may differ in shape: they are joined, or of an unknown shape and not only stacked."""
+        tensor = self.t.node.operation.outputs[variable.index]
+        kinds = {user.type for user in users(tensor.graph, tensor)}
+        dims = self._element(variable)
+        return bool(kinds & _JOINS) or (bool(kinds - _STACKS) and (dims is None or None in dims))
 
     def _is_slot(self, variable: _Variable) -> bool:
         """A list of one element that is written again and again."""
@@ -368,11 +377,6 @@ def _is_tensor(tensor: Any) -> bool:
 def _is_used(tensor: Any) -> bool:
     graph = tensor.graph
     return bool(tensor.consumers()) or any(output is tensor for output in getattr(graph, "outputs", ()))
-
-
-def _is_joined(tensor: Any) -> bool:
-    """Whether elements may differ in length: they are joined, not stacked."""
-    return any(user.type.startswith("TensorListConcat") for user in users(tensor.graph, tensor))
 
 
 def _writes(graph: Any, handle: Any) -> list[Any]:

@@ -50,6 +50,11 @@ def strided_slice(
 def _strided(
     t: Translation, input: ir.Value, begin: ir.Value, end: ir.Value, strides: ir.Value, masks: Masks
 ) -> ir.Value:
+    bounds = (begin, end, strides)
+    count = next((dim for bound in bounds if bound.shape is not None for dim in bound.shape), None)
+    for bound in bounds:
+        if bound.shape is None:  # TensorFlow takes three vectors of one length
+            bound.shape = ir.Shape([count])
     spec = resolved(t, input, masks, (_entries(t, begin), _entries(t, end), _entries(t, strides)))
     made = _taken(t, input, spec)
     return t.op.Unsqueeze(made, list(spec.new_axes)) if spec.new_axes else made
