@@ -85,7 +85,7 @@ def wavenet() -> Any:
 def conv3d() -> Any:
     x = keras.Input((8, 32, 32, 3), name="x")
     y = layers.MaxPooling3D((1, 2, 2))(layers.Conv3D(16, 3, padding="same", activation="relu")(x))
-    y = layers.AveragePooling3D()(layers.Conv3D(32, 3, padding="same", activation="relu")(y))
+    y = layers.AveragePooling3D(2)(layers.Conv3D(32, 3, padding="same", activation="relu")(y))
     return keras.Model(x, layers.Dense(5)(layers.GlobalAveragePooling3D()(layers.BatchNormalization()(y))))
 
 

@@ -90,3 +90,12 @@ def test_the_quadrants_of_atan2() -> None:
 def test_sizes_divide_without_a_correction() -> None:
     written = agree(lambda x: tf.shape(x)[0] // 2, [np.zeros((5, 2), np.float32)], [np.zeros((4, 2), np.float32)])
     assert op_types(written).count("Div") == 1 and "Less" not in op_types(written)
+
+
+def test_a_factor_of_one_goes():
+    made = agree(lambda x: tf.nn.silu(x) - 1.0 * x, [np.array([0.5, -0.0, -2, np.nan], np.float32)])
+    assert op_types(made).count("Mul") == 1
+
+
+def test_a_factor_of_one_that_widens_stays():
+    agree(lambda x: x * tf.ones([3, 1]), [np.arange(4, dtype=np.float32)])

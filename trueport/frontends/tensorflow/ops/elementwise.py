@@ -31,6 +31,10 @@ def sub(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
 
 @maps("Mul", domain=TF, error=ulps(0))
 def mul(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
+    # Every swish of Keras comes with a factor of one.
+    for factor, other in ((x, y), (y, x)):
+        if t.rank(factor) == 0 and (number := t.static(factor)) is not None and number == 1:
+            return t.op.Identity(other)
     return t.op.Mul(x, y)
 
 
