@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import onnx
+import onnx_ir as ir
+
 from trueport.backends.writing import check_free, written_aside
 from trueport.checking.assess import refuse_unsupported
 from trueport.errors import UsageError
@@ -115,7 +118,8 @@ def convert(
 
     ``to`` is ``"tensorflow"`` or ``"onnx"``; the one that the source is not when it is left out.
     ``data``: inputs to compare on, each a dict by name; a few seeded ones are made when there are none.
-    Of a TensorFlow source: ``opset``, ``signature``, ``inputs``, ``outputs``, ``shapes``, ``trust``, ``external_data``.
+    Of a TensorFlow source: ``opset``, ``signature``, ``inputs``, ``outputs``, ``shapes``, ``inputs_as_nchw``,
+    ``outputs_as_nchw``, ``trust``, ``external_data``, ``extensions``, ``custom_domain``.
     """
     job = Job(_route(source, to, ops, options), progress)
     job.analyse()
@@ -165,7 +169,7 @@ def _route(source: Any, to: str | None, ops: Ops, options: Mapping[str, Any]) ->
     """The way from the source's form to the target's."""
     if to not in (None, "tensorflow", "onnx"):
         raise UsageError(f"there is no target {to!r}", remedy="targets: tensorflow, onnx")
-    if is_tensorflow(source):
+    if is_tensorflow(source) or (to == "onnx" and not _is_onnx(source)):
         if to == "tensorflow":
             raise UsageError("the source is a TensorFlow model already", remedy="name an .onnx file as the output")
         given = dict(options)
@@ -176,6 +180,12 @@ def _route(source: Any, to: str | None, ops: Ops, options: Mapping[str, Any]) ->
     if options:
         raise UsageError(f"{sorted(options)[0]!r} is no option of an ONNX source")
     return OnnxToTensorflow(source, ops)
+
+
+def _is_onnx(source: Any) -> bool:
+    if isinstance(source, (str, Path)):
+        return Path(source).suffix in (".onnx", ".zip")
+    return isinstance(source, (onnx.ModelProto, ir.Model))
 
 
 def _options(given: Mapping[str, Any]) -> Options:

@@ -38,6 +38,9 @@ Signature = Annotated[str | None, typer.Option(help="which of a SavedModel's sig
 Names = Annotated[str | None, typer.Option(metavar="X:0,Y:0", help="cut the TensorFlow graph at these tensors")]
 Shapes = Annotated[list[str] | None, typer.Option("--shape", metavar="NAME=1,224,224,3", help="narrow an input's dims")]
 Trust = Annotated[bool, typer.Option("--trust", help="run Python code that a Keras file carries (Lambda layers)")]
+CustomDomain = Annotated[
+    str | None, typer.Option(metavar="com.acme", help="keep operators without a mapping as nodes of this domain")
+]
 Ops = Annotated[list[str] | None, typer.Option("--ops", help="a .py file or module with your own @maps operators")]
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
 
@@ -58,6 +61,7 @@ def convert(
     extensions: Annotated[
         bool, typer.Option("--extensions", help="allow operators of onnxruntime-extensions where ONNX has none")
     ] = False,
+    custom_domain: CustomDomain = None,
     trust: Trust = False,
     verify: Annotated[bool, typer.Option(help="compare the written model with the source")] = True,
     data: Annotated[
@@ -100,6 +104,7 @@ def check(
     inputs: Names = None,
     outputs: Names = None,
     shape: Shapes = None,
+    custom_domain: CustomDomain = None,
     trust: Trust = False,
     json: Json = False,
 ) -> None:

@@ -10,12 +10,12 @@ from trueport.errors import UsageError
 __all__ = ["source_options"]
 
 _NAMES = ("inputs", "outputs", "inputs_as_nchw", "outputs_as_nchw")
-_PLAIN = ("opset", "signature", "external_data", "extensions", "trust")
+_PLAIN = ("opset", "signature", "external_data", "extensions", "custom_domain", "trust")
 
 
 def source_options(words: Mapping[str, Any]) -> dict[str, Any]:
     """Only what was given: an option that a source does not have is an error there."""
-    found = {name: words[name] for name in _PLAIN if words.get(name)}
+    found = {name: words[name] for name in _PLAIN if words.get(name) not in (None, False)}
     found |= {name: words[name].split(",") for name in _NAMES if words.get(name)}
     if words.get("shape"):
         found["shapes"] = dict(_shape(word) for word in words["shape"])

@@ -49,6 +49,7 @@ class TensorflowToOnnx(Route):
         self._source = source
         self._options = options
         self._opset = _checked_opset(opset)
+        _check_domain(options.custom_domain)
         self._external_data = external_data
         self.registry = with_user_ops(registry(), ops)
         self._captured: Captured | None = None
@@ -64,7 +65,12 @@ class TensorflowToOnnx(Route):
 
     def canonicalize(self) -> None:
         assert self._captured is not None
-        loaded = load_captured(self._captured, self.registry, extensions=self._options.extensions)
+        loaded = load_captured(
+            self._captured,
+            self.registry,
+            extensions=self._options.extensions,
+            custom_domain=self._options.custom_domain,
+        )
         self._model, self.findings = loaded.model, loaded.findings
         self.losses += loaded.losses
 
@@ -84,6 +90,8 @@ class TensorflowToOnnx(Route):
 
     def write(self, place: Path) -> None:
         write_onnx(self.emit(), place, external_data=self._external_data)
+        if self._holds_custom_nodes():
+            return  # ONNX Runtime takes no operator that it does not know; `sources` says so.
         model = OnnxRuntimeModel(place)
         try:
             model.prepare()
@@ -101,6 +109,9 @@ class TensorflowToOnnx(Route):
     def sources(self) -> Sequence[Model] | str:
         captured = self._captured
         assert captured is not None
+        if self._holds_custom_nodes():
+            domain = self._options.custom_domain
+            return f"ONNX Runtime has no operators of {domain}: neither the file nor its numbers could be tried"
         return [FunctionModel(captured.function, captured.function, ArtifactMap(captured.inputs, captured.outputs))]
 
     def oracle(self) -> Oracle | str:
@@ -114,12 +125,17 @@ class TensorflowToOnnx(Route):
             place = Path(folder, "model.onnx")
             self.write(place)
             target = OnnxRuntimeModel(place)
-            target.prepare()
+            if not self._holds_custom_nodes():
+                target.prepare()
         return target
 
     def graph(self) -> ir.Model:
         assert self._model is not None, "capture comes first"
         return self._model
+
+    def _holds_custom_nodes(self) -> bool:
+        domain = self._options.custom_domain
+        return domain is not None and any(node.domain == domain for node in self.graph().graph.all_nodes())
 
     @property
     def bounds(self) -> Registry:
@@ -130,6 +146,13 @@ class TensorflowToOnnx(Route):
 def _own_names(values: Sequence[ir.Value]) -> tuple[Port, ...]:
     """ONNX takes any name: nothing is renamed at this border."""
     return tuple(replace(port, parts=(port.name,)) for port in make_ports(values))
+
+
+def _check_domain(domain: str | None) -> None:
+    if domain is not None and (not domain or domain.startswith("ai.onnx")):
+        raise UsageError(
+            f"{domain!r} is ONNX's own", where="custom_domain", remedy='name a domain of yours, like "com.acme"'
+        )
 
 
 def _checked_opset(opset: int | None) -> int | None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
-from trueport.errors import InvalidModel, UsageError
+from trueport.errors import InvalidModel, TrueportError, UsageError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, onnx_type
 from trueport.ir.ports import Port, identifier
 
-__all__ = ["Captured", "Spec", "capture", "named_leaves", "named_specs"]
+__all__ = ["Border", "Captured", "Spec", "capture", "named_leaves", "named_specs"]
 
 _COMPONENTS = {
     "SparseTensorSpec": ("indices", "values", "dense_shape"),
@@ -29,6 +29,17 @@ class Spec:
     spec: Any
     dims: tuple[str | None, ...] = ()
     """names for open dims, where the source gives them"""
+
+
+@dataclass(frozen=True)
+class Border:
+    """What the user wants of the inputs and outputs, by their names."""
+
+    shapes: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+    """dims of the source's inputs, narrower than it declares them"""
+    inputs_as_nchw: Sequence[str] = ()
+    """channel-last in the source, to be fed channel-first"""
+    outputs_as_nchw: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -50,23 +61,30 @@ def capture(
     call: Callable[..., Any],
     specs: Sequence[Spec],
     *,
-    shapes: Mapping[str, Sequence[int | None]] | None = None,
+    border: Border | None = None,
     output_names: Sequence[str] | None = None,
     held: Any = None,
 ) -> Captured:
     """Trace ``call``, which takes the inputs by position as ``specs`` describe them.
 
-    ``shapes`` narrows inputs; ``output_names`` is used where the result's structure gives no names.
+    ``output_names`` is used where the result's structure gives no names.
     """
-    flat = [part for spec in specs for part in _parts(spec)]
-    flat = _narrowed(flat, shapes or {})
+    wanted = border or Border()
+    flat = _narrowed([part for spec in specs for part in _parts(spec)], wanted.shapes)
+    turned = _turned_names("inputs_as_nchw", wanted.inputs_as_nchw, [part.name for part in flat])
+    flat = [_turned_spec(part) if part.name in turned else part for part in flat]
     names: list[str] = []
 
     def traced(*tensors: Any) -> dict[str, Any]:
-        remaining = iter(tensors)
+        given = [_to_channel_last(x) if part.name in turned else x for part, x in zip(flat, tensors, strict=True)]
+        remaining = iter(given)
         made = call(*(_packed(spec.spec, remaining) for spec in specs))
         leaves = named_leaves(made, output_names)
-        names[:] = list(leaves)
+        for name in _turned_names("outputs_as_nchw", wanted.outputs_as_nchw, list(leaves)):
+            leaves[name] = _to_channel_first(leaves[name], name)
+        # An ONNX value has one name: an output can't have an input's.
+        taken = {part.name for part in flat}
+        names[:] = [f"{name}.output" if name in taken else name for name in leaves]
         return {f"output_{index}": tf.identity(tensor) for index, tensor in enumerate(leaves.values())}
 
     parameters = [identifier(part.name) for part in flat]
@@ -76,13 +94,25 @@ def capture(
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in parameters]
     )
     signature = [tf.TensorSpec(p.spec.shape, p.spec.dtype, name=n) for p, n in zip(flat, parameters, strict=True)]
-    function = tf.function(traced, input_signature=signature, autograph=False).get_concrete_function()
+    function = _trace(traced, signature)
     made = [function.structured_outputs[f"output_{index}"] for index in range(len(names))]
     inputs = [_port(part.name, part.spec, name, part.dims) for part, name in zip(flat, parameters, strict=True)]
     outputs = [
         _port(name, tensor, f"output_{index}") for index, (name, tensor) in enumerate(zip(names, made, strict=True))
     ]
     return Captured(function, tuple(inputs), tuple(outputs), held)
+
+
+def _trace(function: Callable[..., Any], signature: Sequence[Any]) -> Any:
+    try:
+        return tf.function(function, input_signature=signature, autograph=False).get_concrete_function()
+    except TrueportError:
+        raise
+    except Exception as error:  # the model's own code runs here, and raises what it likes
+        raise InvalidModel(
+            f"TensorFlow can't trace it: {type(error).__name__}: {' '.join(str(error).split())[:300]}",
+            remedy="call the model itself with inputs of these shapes and types to see where it fails",
+        ) from error
 
 
 def _parts(spec: Spec) -> list[Spec]:
@@ -112,6 +142,40 @@ def _narrowed(parts: Sequence[Spec], shapes: Mapping[str, Sequence[int | None]])
             raise UsageError(f"{wanted} does not fit the model's {part.spec.shape}", where=f"shape of {part.name!r}")
         found.append(replace(part, spec=tf.TensorSpec(part.spec.shape.merge_with(wanted), part.spec.dtype)))
     return found
+
+
+def _turned_names(option: str, wanted: Sequence[str], names: Sequence[str]) -> frozenset[str]:
+    for name in wanted:
+        if name not in names:
+            raise UsageError(f"there is no {name!r}", where=option, remedy=f"the model has: {', '.join(names)}")
+    return frozenset(wanted)
+
+
+def _turned_spec(part: Spec) -> Spec:
+    """The spec of an input that is fed channel-first."""
+    dims = part.spec.shape
+    if dims.rank is None or dims.rank < 3:
+        raise UsageError(
+            f"its shape is {dims}: there are no channels to turn", where=f"inputs_as_nchw: input {part.name!r}"
+        )
+    order = [0, dims.rank - 1, *range(1, dims.rank - 1)]
+    names = [*part.dims, *[None] * (dims.rank - len(part.dims))]
+    turned = tf.TensorSpec([dims[axis] for axis in order], part.spec.dtype)
+    return replace(part, spec=turned, dims=tuple(names[axis] for axis in order))
+
+
+def _to_channel_last(tensor: Any) -> Any:
+    rank = tensor.shape.rank
+    return tf.transpose(tensor, [0, *range(2, rank), 1])
+
+
+def _to_channel_first(tensor: Any, name: str) -> Any:
+    rank = tensor.shape.rank
+    if rank is None or rank < 3:
+        raise UsageError(
+            f"its shape is {tensor.shape}: there are no channels to turn", where=f"outputs_as_nchw: output {name!r}"
+        )
+    return tf.transpose(tensor, [0, rank - 1, *range(1, rank - 1)])
 
 
 def named_leaves(structure: Any, names: Sequence[str] | None = None) -> dict[str, Any]:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+import json
 import sys
-from collections.abc import Mapping, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from trueport.errors import InvalidModel
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.capture import Captured, Spec, capture, named_specs
+from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs
 from trueport.lazy import LazyModule
 
 __all__ = ["capture_keras", "is_keras_model", "load_keras"]
 
 keras: Any = LazyModule("keras", "Keras", "tensorflow")
+h5py: Any = LazyModule("h5py", "h5py", "tensorflow")
 
 
 def is_keras_model(source: Any) -> bool:
@@ -27,23 +32,68 @@ def is_keras_model(source: Any) -> bool:
 def load_keras(path: Path, *, trust: bool) -> Any:
     """A .keras or .h5 file; code in it (Lambda layers) is not run unless it is trusted."""
     _check_backend()
+    if path.suffix == ".keras" and not zipfile.is_zipfile(path):
+        raise InvalidModel("is no .keras file, or is cut short", where=str(path), remedy="save or fetch it again")
     try:
         return keras.models.load_model(str(path), compile=False, safe_mode=not trust)
     except Exception as error:  # Keras raises many kinds for what a file lacks
-        text = " ".join(str(error).split())
-        if "safe_mode" in text or "unsafe" in text or "lambda" in text.lower():
-            raise InvalidModel(
-                "holds Python code (a Lambda layer), which is not run unless you trust the file",
-                where=str(path),
-                remedy="pass --trust if you know who made it",
-            ) from error
-        if "custom_object" in text or "Could not locate class" in text or "Unknown layer" in text:
-            raise InvalidModel(
-                f"uses classes that are not known here: {text[:200]}",
-                where=str(path),
-                remedy="import what registers them (register_keras_serializable) and pass the model itself",
-            ) from error
-        raise InvalidModel(f"Keras can't load it: {text[:300]}", where=str(path)) from error
+        config = _config(path)
+        lacks = [
+            *(["holds Python code (a Lambda layer), which is not run unless you trust the file"] * _has_code(config)),
+            *(f"uses {name!r}, which is not known here" for name in _unknown(config)),
+        ]
+        if not lacks:
+            text = " ".join(str(error).split())
+            raise InvalidModel(f"Keras can't load it: {text[:300]}", where=str(path)) from error
+        remedies = [
+            *(["pass --trust if you know who made it"] if _has_code(config) else []),
+            *(["import what defines the classes and pass the loaded model itself"] if _unknown(config) else []),
+        ]
+        raise InvalidModel("; ".join(lacks), where=str(path), remedy="; ".join(remedies)) from error
+
+
+def _config(path: Path) -> Any:
+    """A file's description of its model, as plain data; empty where it can't be read."""
+    try:
+        if path.suffix == ".keras":
+            with zipfile.ZipFile(path) as archive:
+                return json.loads(archive.read("config.json"))
+        with h5py.File(path) as file:
+            return json.loads(file.attrs["model_config"])
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        return {}
+
+
+def _walk(config: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(config, Mapping):
+        yield config
+        for item in config.values():
+            yield from _walk(item)
+    elif isinstance(config, list):
+        for item in config:
+            yield from _walk(item)
+
+
+def _has_code(config: Any) -> bool:
+    return any(part.get("class_name") in ("__lambda__", "Lambda") for part in _walk(config))
+
+
+def _unknown(config: Any) -> list[str]:
+    """Classes and functions of the model's author that nobody has registered here."""
+    found = {
+        str(part.get("registered_name") or part["class_name"])
+        for part in _walk(config)
+        if "class_name" in part and "config" in part and not _is_keras_own(part)
+    }
+    return sorted(name for name in found if keras.saving.get_registered_object(name) is None)
+
+
+def _is_keras_own(part: Mapping[str, Any]) -> bool:
+    if "module" in part:
+        return str(part["module"]).split(".")[0] in ("keras", "builtins")
+    name = str(part["class_name"])
+    spaces = (keras.layers, keras.models, keras.initializers, keras.regularizers, keras.constraints, keras)
+    return name.startswith("__") or any(hasattr(space, name) for space in spaces)
 
 
 def _check_backend() -> None:
@@ -53,34 +103,32 @@ def _check_backend() -> None:
         )
 
 
-def capture_keras(model: Any, shapes: Mapping[str, Sequence[int | None]]) -> Captured:
+def capture_keras(model: Any, border: Border) -> Captured:
     """The model's forward pass in inference mode."""
     if type(model).__module__.split(".")[0] != "tf_keras":
         _check_backend()
-    structure, names = _inputs(model)
-    specs = named_specs([Spec(names[0] if len(names) == 1 else "", structure)], {}, names)
+    arguments, names = _arguments(model)
+    specs = [replace(spec, dims=("batch",)) for spec in named_specs(arguments, {}, names)]
+    structures = [argument.spec for argument in arguments]
     takes_training = "training" in getattr(model, "_call_arg_names", ()) or _has_training(model)
 
     def call(*tensors: Any) -> Any:
-        inputs = tf.nest.pack_sequence_as(structure, list(tensors))
-        return model(inputs, training=False) if takes_training else model(inputs)
+        inputs = tf.nest.pack_sequence_as(structures, list(tensors))
+        return model(*inputs, training=False) if takes_training else model(*inputs)
 
-    return capture(call, specs, shapes=shapes, output_names=_output_names(model), held=model)
+    return capture(call, specs, border=border, output_names=_output_names(model), held=model)
 
 
 def _has_training(model: Any) -> bool:
-    import inspect
-
     return "training" in inspect.signature(model.call).parameters
 
 
-def _inputs(model: Any) -> tuple[Any, list[str]]:
-    """The structure of specs that the model is called with, and names for its leaves in their order."""
+def _arguments(model: Any) -> tuple[list[Spec], list[str]]:
+    """What the model is called with: per argument a structure of specs; and names for the leaves, where they have."""
     symbolic = _symbolic_inputs(model)
     if symbolic is not None:
-        leaves = tf.nest.flatten(symbolic)
-        names = [_input_name(leaf, index) for index, leaf in enumerate(leaves)]
-        return tf.nest.map_structure(_spec_of, symbolic), names
+        names = [_input_name(leaf, index) for index, leaf in enumerate(tf.nest.flatten(symbolic))]
+        return [Spec("", tf.nest.map_structure(_spec_of, symbolic))], names
     if not getattr(model, "built", False):
         raise InvalidModel(
             "the model is not built: its input shapes are not known",
@@ -88,13 +136,18 @@ def _inputs(model: Any) -> tuple[Any, list[str]]:
             remedy="call it once on real data, or model.build(input_shape)",
         )
     export = importlib.import_module("keras.src.export.export_utils")
-    found = export.get_input_signature(model)
-    if not found:
-        raise InvalidModel("the model does not say what it takes", remedy="call it once on real data")
-    structure = found[0] if isinstance(found, (list, tuple)) and len(found) == 1 else found
-    specs = tf.nest.map_structure(_spec_of, structure)
-    leaves = tf.nest.flatten(specs)
-    return specs, [leaf.name or f"input_{index}" for index, leaf in enumerate(leaves)]
+    try:
+        found = export.get_input_signature(model)
+    except (TypeError, ValueError) as error:
+        raise InvalidModel(
+            f"the model does not say what it takes: {' '.join(str(error).split())[:200]}",
+            where=str(getattr(model, "name", type(model).__name__)),
+            remedy="call it once on real data, or pass a tf.function with a signature that calls it",
+        ) from error
+    structures = [tf.nest.map_structure(_spec_of, argument) for argument in found]
+    names = list(inspect.signature(model.call).parameters)
+    alone = len(structures) == 1 and tf.nest.is_nested(structures[0])
+    return [Spec("" if alone else name, spec) for name, spec in zip(names, structures, strict=False)], []
 
 
 def _symbolic_inputs(model: Any) -> Any:
@@ -114,11 +167,15 @@ def _input_name(leaf: Any, index: int) -> str:
 
 
 def _spec_of(leaf: Any) -> Any:
-    name = getattr(leaf, "name", None)
     shape = getattr(leaf, "shape", None)
-    return tf.TensorSpec(shape, tf.as_dtype(getattr(leaf, "dtype", "float32")), name=name)
+    dtype = tf.as_dtype(getattr(leaf, "dtype", "float32"))
+    if getattr(leaf, "sparse", False):
+        return tf.SparseTensorSpec(shape, dtype)
+    if getattr(leaf, "ragged", False):
+        return tf.RaggedTensorSpec(shape, dtype)
+    return tf.TensorSpec(shape, dtype)
 
 
 def _output_names(model: Any) -> list[str] | None:
-    names = getattr(model, "output_names", None)
+    names = getattr(model, "output_names", None) or getattr(getattr(model, "_functional", None), "output_names", None)
     return [str(name) for name in names] if names else None

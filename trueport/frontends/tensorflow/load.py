@@ -9,7 +9,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.errors import ConversionError
-from trueport.fidelity import Loss
+from trueport.fidelity import BITWISE, Loss
 from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.dtypes import is_tensor_type, numpy_of
 from trueport.frontends.tensorflow.translate import Translator
@@ -33,12 +33,14 @@ class Loaded:
     losses: tuple[Loss, ...]
 
 
-def load_captured(captured: Captured, registry: Registry, *, extensions: bool = False) -> Loaded:
+def load_captured(
+    captured: Captured, registry: Registry, *, extensions: bool = False, custom_domain: str | None = None
+) -> Loaded:
     """Translate; where operations were refused the model is not whole, and the findings say so."""
     inputs = [_input(port, _dim_names(captured.inputs, port)) for port in captured.inputs]
     graph = ir.Graph(inputs, [], nodes=[], opset_imports=dict(CANONICAL_OPSETS), name="main")
     op = Builder(graph)
-    translator = Translator(registry, extensions=extensions)
+    translator = Translator(registry, extensions=extensions, custom_domain=custom_domain)
     names = {id(variable.handle): _variable_name(variable) for variable in captured.graph.variables}
     resources = [_captured(tensor, names, op) for tensor in captured.function.captured_inputs]
     feeds: list[Translated] = [
@@ -52,9 +54,9 @@ def load_captured(captured: Captured, registry: Registry, *, extensions: bool = 
     if not any(isinstance(result, Unknown) for result in results):
         for port, result in zip(captured.outputs, results, strict=True):
             graph.outputs.append(_output(port, result, op))
-    if any(node.domain == EXTENSIONS for node in graph.all_nodes()):
-        graph.opset_imports[EXTENSIONS] = 1
-    losses = [*translator.losses, *_state_losses(resources)]
+    used = {node.domain for node in graph.all_nodes()}
+    graph.opset_imports.update({domain: 1 for domain in (EXTENSIONS, custom_domain) if domain in used})
+    losses = [*translator.losses, *_state_losses(resources), *_name_losses(captured)]
     return Loaded(ir.Model(graph, ir_version=_IR_VERSION), tuple(translator.findings), tuple(losses))
 
 
@@ -138,19 +140,15 @@ def _output(port: Port, result: Translated, op: Builder) -> ir.Value:
     own = result.producer() is not None and not result.is_graph_output()
     made: ir.Value = result if own else op.Identity(result)
     holder = next((value for value in _named(op.graph) if value.name == port.name and value is not made), None)
-    if holder is None or not holder.is_graph_input():
-        if holder is not None:
-            holder.name = op.fresh(f"{port.name}.inner")
-        made.name = port.name
-    else:
-        # An ONNX value has one name: an input and an output can't share theirs.
-        made.name = op.fresh(f"{port.name}.output")
+    if holder is not None:
+        holder.name = op.fresh(f"{port.name}.inner")
+    made.name = port.name
     return made
 
 
 def _named(graph: ir.Graph) -> Sequence[ir.Value]:
     inner = [value for node in graph.all_nodes() for value in node.outputs]
-    return [*graph.inputs, *graph.initializers.values(), *inner]
+    return [*graph.initializers.values(), *inner]
 
 
 def _variable_name(variable: Any) -> str:
@@ -167,6 +165,20 @@ def _captured(tensor: Any, names: Mapping[int, str], op: Builder) -> Translated:
     if tensor.dtype.name == "resource":
         return Resource(names.get(id(tensor), ""), tensor)
     return Opaque(tensor.dtype.name)
+
+
+def _name_losses(captured: Captured) -> list[Loss]:
+    taken = {f"{port.name}.output" for port in captured.inputs}
+    return [
+        Loss(
+            f"output {port.name!r}",
+            "its name got an ending",
+            "an input has that name, and ONNX names are unique",
+            BITWISE,
+        )
+        for port in captured.outputs
+        if port.name in taken
+    ]
 
 
 def _state_losses(resources: Sequence[Translated]) -> list[Loss]:

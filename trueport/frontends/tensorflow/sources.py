@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,8 +10,14 @@ from typing import Any
 
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.capture import Captured, Spec, capture, named_specs
-from trueport.frontends.tensorflow.graphs import cut_function, graph_function, read_graph_def
+from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs
+from trueport.frontends.tensorflow.graphs import (
+    cut_function,
+    graph_function,
+    holds_state,
+    read_graph_def,
+    stateful_function,
+)
 from trueport.frontends.tensorflow.keras_models import capture_keras, is_keras_model, load_keras
 from trueport.ir.artifact import ArtifactMap
 from trueport.ir.ports import Port
@@ -27,10 +34,19 @@ class Options:
     """tensor names to cut the graph at, or None for the model's own"""
     outputs: Sequence[str] | None = None
     shapes: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
+    inputs_as_nchw: Sequence[str] = ()
+    """channel-last inputs that are to be fed channel-first"""
+    outputs_as_nchw: Sequence[str] = ()
     trust: bool = False
     """run code that a Keras file carries (Lambda layers)"""
     extensions: bool = False
     """allow operators of onnxruntime-extensions where ONNX has none"""
+    custom_domain: str | None = None
+    """keep operations that have no mapping as nodes of this domain"""
+
+    @property
+    def border(self) -> Border:
+        return Border(self.shapes, self.inputs_as_nchw, self.outputs_as_nchw)
 
 
 def is_tensorflow(source: Any) -> bool:
@@ -46,10 +62,13 @@ def capture_source(source: Any, options: Options) -> Captured:
     """The source's function, traced."""
     if isinstance(source, (str, Path)):
         return _from_path(Path(source), options)
+    _refuse(options, "trust", "it is about code in Keras files")
     if is_keras_model(source):
-        return capture_keras(source, options.shapes)
+        return _from_keras(source, options)
     if type(source).__name__ == "GraphDef":
         return _from_graph_def(source, options)
+    if hasattr(source, "get_concrete_function") or hasattr(source, "structured_input_signature"):
+        _refuse(options, "signature", "a function has one already")
     if hasattr(source, "get_concrete_function"):
         return _from_function(_concrete(source), options)
     if hasattr(source, "structured_input_signature"):
@@ -66,9 +85,16 @@ def _from_path(path: Path, options: Options) -> Captured:
     if not path.exists():
         raise InvalidModel("there is no such file or folder", where=str(path))
     if path.suffix in (".keras", ".h5", ".hdf5"):
-        return capture_keras(load_keras(path, trust=options.trust), options.shapes)
+        return _from_keras(load_keras(path, trust=options.trust), options)
+    _refuse(options, "trust", "it is about code in Keras files")
     if path.suffix == ".pb" and path.is_file():
         return _from_graph_def(read_graph_def(path), options)
+    if not (path / "saved_model.pb").is_file() and not (path / "saved_model.pbtxt").is_file():
+        raise InvalidModel(
+            "is no model that can be taken" if path.is_file() else "the folder holds no saved_model.pb",
+            where=str(path),
+            remedy="name a SavedModel's folder, a .keras, .h5 or .pb file, or an .onnx file",
+        )
     try:
         loaded = tf.saved_model.load(str(path))
     except (OSError, tf.errors.OpError, AssertionError, KeyError, ValueError) as error:
@@ -79,6 +105,19 @@ def _from_path(path: Path, options: Options) -> Captured:
     if border is not None and options == replace(options, signature=None, inputs=None, outputs=None):
         return _from_converted(loaded, border, options)
     return _from_module(loaded, options, where=str(path))
+
+
+def _refuse(options: Options, name: str, why: str) -> None:
+    if getattr(options, name):
+        raise UsageError(f"{name!r} means nothing for this source: {why}")
+
+
+def _from_keras(model: Any, options: Options) -> Captured:
+    _refuse(options, "signature", "a Keras model is called, it has no signatures")
+    if not (options.inputs or options.outputs):
+        return capture_keras(model, options.border)
+    whole = capture_keras(model, Border())
+    return cut_function(whole.function, options.inputs, options.outputs, options.border, model)
 
 
 def _from_converted(loaded: Any, border: ArtifactMap, options: Options) -> Captured:
@@ -97,7 +136,7 @@ def _from_converted(loaded: Any, border: ArtifactMap, options: Options) -> Captu
         named = [item for port in border.outputs for item in zip(_part_names(port), port.parts, strict=True)]
         return {name: made[part] for name, part in named}
 
-    captured = capture(call, specs, shapes=options.shapes, held=loaded)
+    captured = capture(call, specs, border=options.border, held=loaded)
     dims = {name: port.shape for port in border.outputs for name in _part_names(port)}
     return replace(captured, outputs=tuple(_with_dims(port, dims[port.name]) for port in captured.outputs))
 
@@ -112,8 +151,10 @@ def _dim_names(port: Port) -> tuple[str | None, ...]:
 
 
 def _with_dims(port: Port, stored: tuple[int | str | None, ...] | None) -> Port:
-    if stored is None or port.shape is None or len(stored) != len(port.shape):
+    if stored is None or (port.shape is not None and len(stored) != len(port.shape)):
         return port
+    if port.shape is None:
+        return replace(port, shape=stored)
     return replace(port, shape=tuple(s if p is None else p for p, s in zip(port.shape, stored, strict=True)))
 
 
@@ -121,7 +162,7 @@ def _from_module(module: Any, options: Options, where: str = "the module") -> Ca
     signatures = getattr(module, "signatures", None) or {}
     wanted = options.signature or ("serving_default" if "serving_default" in signatures else None)
     if wanted in signatures:
-        return _from_function(signatures[wanted], options, held=module)
+        return _from_function(signatures[wanted], options, held=module, order=_declared_order(module))
     call = module.__call__ if callable(module) else None
     if options.signature is None and hasattr(call, "get_concrete_function"):
         return _from_function(_concrete(call), options, held=module)
@@ -150,28 +191,51 @@ def _concrete(function: Any) -> Any:
     return function.get_concrete_function()
 
 
-def _from_function(function: Any, options: Options, held: Any = None) -> Captured:
+def _declared_order(module: Any) -> list[str]:
+    """Names of inputs as the module's own functions take them: a stored signature has lost their order."""
+    functions = [value for value in vars(module).values() if hasattr(value, "concrete_functions")]
+    traces = [trace for function in functions for trace in function.concrete_functions]
+    specs = [spec for trace in traces for spec in tf.nest.flatten(trace.structured_input_signature)]
+    return [str(spec.name) for spec in specs if isinstance(spec, tf.TypeSpec) and hasattr(spec, "name")]
+
+
+def _natural(name: str) -> list[Any]:
+    """output_10 comes after output_9."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def _from_function(function: Any, options: Options, held: Any = None, order: Sequence[str] = ()) -> Captured:
     if options.inputs or options.outputs:
-        return cut_function(function, options.inputs, options.outputs, options.shapes, held or function)
+        return cut_function(function, options.inputs, options.outputs, options.border, held or function)
+    if holds_state(function) and hasattr(held, "prune"):
+        return stateful_function(function, held, options.border)
     positional, named = function.structured_input_signature
-    specs = [*_named_specs(function, positional), *(Spec(name, spec) for name, spec in named.items())]
+    stored = hasattr(held, "signatures")
+    names = sorted(named, key=lambda name: (order.index(name) if name in order else len(order), _natural(name)))
+    names = names if stored else list(named)
+    specs = [*_named_specs(function, positional), *(Spec(name, named[name]) for name in names)]
     if all(isinstance(spec.spec, tf.TypeSpec) for spec in specs):
-        names = list(named)
 
         def call(*inputs: Any) -> Any:
             split = len(inputs) - len(names)
-            return function(*inputs[:split], **dict(zip(names, inputs[split:], strict=True)))
+            made = function(*inputs[:split], **dict(zip(names, inputs[split:], strict=True)))
+            return (
+                {name: made[name] for name in sorted(made, key=_natural)} if stored and isinstance(made, dict) else made
+            )
 
-        return capture(call, specs, shapes=options.shapes, held=held or function)
+        return capture(call, specs, border=options.border, held=held or function)
     return _from_structured(function, options, held)
 
 
 def _named_specs(function: Any, positional: Sequence[Any]) -> list[Spec]:
-    """Positional arguments under their parameters' names."""
+    """Positional arguments under the names that their specs declare, else their parameters'."""
     kind = getattr(function, "function_type", None)
     known = [name for name in kind.parameters if name != "self"] if kind is not None else []
+    given = [getattr(spec, "name", None) for spec in positional]
+    given = given if len(set(given)) == len(given) else [None] * len(given)
     return [
-        Spec(known[index] if index < len(known) else f"input_{index}", spec) for index, spec in enumerate(positional)
+        Spec(name or (known[index] if index < len(known) else f"input_{index}"), spec)
+        for index, (name, spec) in enumerate(zip(given, positional, strict=True))
     ]
 
 
@@ -184,13 +248,14 @@ def _from_structured(function: Any, options: Options, held: Any) -> Captured:
         positional, named = tf.nest.pack_sequence_as(structure, list(inputs), expand_composites=False)
         return function(*positional, **named)
 
-    return capture(call, specs, shapes=options.shapes, held=held or function)
+    return capture(call, specs, border=options.border, held=held or function)
 
 
 def _from_graph_def(graph_def: Any, options: Options) -> Captured:
+    _refuse(options, "signature", "a GraphDef has none; --inputs and --outputs name its tensors")
     if not options.outputs:
         raise UsageError(
             "a GraphDef does not say which tensors are its outputs",
             remedy="name them: --inputs x:0 --outputs y:0",
         )
-    return graph_function(graph_def, options.inputs, options.outputs, options.shapes)
+    return graph_function(graph_def, options.inputs, options.outputs, options.border)

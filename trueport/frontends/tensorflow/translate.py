@@ -8,10 +8,11 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.errors import ConversionError, EmitError, TrueportError
-from trueport.fidelity import UNSUPPORTED, Fidelity, Loss
+from trueport.fidelity import LOSSY, UNSUPPORTED, Fidelity, Loss
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.binding import arguments
 from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.custom import keep_custom, kept_finding
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, onnx_type
 from trueport.frontends.tensorflow.folding import folded
 from trueport.frontends.tensorflow.functions import FunctionLibrary
@@ -32,9 +33,10 @@ SOURCE_OP = "trueport.source_op"
 class Translator:
     """Translates graphs with one registry and remembers what was found and lost on the way."""
 
-    def __init__(self, registry: Registry, *, extensions: bool = False) -> None:
+    def __init__(self, registry: Registry, *, extensions: bool = False, custom_domain: str | None = None) -> None:
         self.extensions = extensions
         """whether operators of onnxruntime-extensions may be used"""
+        self._custom_domain = custom_domain
         self.findings: list[Finding] = []
         self.losses: list[Loss] = []
         self._registry = registry
@@ -105,17 +107,22 @@ class Translator:
         constants = None if mapping is not None and mapping.kept else folded(node)
         if constants is not None:
             return [op.const(array, node.name) for array in constants]
-        finding = self._registry.assess(node)
-        if mapping is None or finding.fidelity == UNSUPPORTED:
+        kept = self._custom_domain if mapping is None and node.domain == TF else None
+        finding = self._registry.assess(node) if kept is None else kept_finding(node, kept)
+        if finding.fidelity == UNSUPPORTED:
             self._note(finding)
             return [Unknown() for _ in outputs]
         try:
-            results = self._handled(node, mapping, op)
+            results = self._handled(node, mapping, op) if kept is None else keep_custom(node, op, kept)
         except ConversionError as error:
             reason = Reason("refused", error.why, error.remedy)
             self._note(Finding(finding.where, finding.op, UNSUPPORTED, mapping, (reason,)))
             return [Unknown() for _ in outputs]
         self._note(finding)
+        if kept is not None:
+            self.lose(
+                node, f"stands as {kept}::{node.op_type}", "ONNX has no operator for it, and none is declared", LOSSY
+            )
         for index, value in enumerate(results[: len(outputs)]):
             _settle(value, node, index, op)
         return results
@@ -126,7 +133,8 @@ class Translator:
             self._seen.add(key)
             self.findings.append(finding)
 
-    def _handled(self, node: SourceNode, mapping: OpMapping, op: Builder) -> Sequence[Translated]:
+    def _handled(self, node: SourceNode, mapping: OpMapping | None, op: Builder) -> Sequence[Translated]:
+        assert mapping is not None, "what has no mapping is refused before"
         inputs, attributes = arguments(node, mapping)
         try:
             made = mapping.handler(Translation(node, op, self), *inputs, **attributes)
