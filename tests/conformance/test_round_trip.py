@@ -1,0 +1,246 @@
+"""There and back: ONNX, a SavedModel, ONNX again: the same numbers under the same names, types and dims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+import onnx.helper as oh
+import onnx_ir as ir
+import pytest
+from onnx import numpy_helper
+from onnx.backend.test.case.test_case import TestCase
+
+from tests.conformance import suite
+from tests.conformance.known import RANDOM
+from tests.conformance.single_nodes import RANDOM_NODES, SINGLE_NODES, Example
+from tests.conformance.test_saved import CASES
+from trueport.errors import Unsupported
+from trueport.ir.ports import CONTAINERS, Port, pack, unpack
+from trueport.ir.schemas import operators
+from trueport.pipeline import convert, convert_file
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+
+OTHER_CASES = {
+    "DFT": "test_dft_opset19",
+    "StringNormalizer": "test_strnorm_model_nostopwords_nochangecase",
+}
+"""Cases in place of the smallest: with an axis that is known, with letters that keep their case."""
+
+CANNOT_RETURN = {
+    "ImageDecoder": "ONNX Runtime has no kernel for ImageDecoder, and no other operators read compressed images",
+}
+"""Operators that become TensorFlow's own, for which there is nothing in ONNX that runs."""
+
+NO_RETURN = {
+    "test_dft": "transposes by an axis that is an input; ONNX's Transpose has its order as an attribute",
+    "test_strnorm_model_monday_casesensintive_upper": "changes the case of any letter; ONNX does so by a locale only",
+}
+"""Cases of operators that come back in other forms."""
+
+EVERY = 2
+"""Of the suite's cases every second one is run by default."""
+
+
+def _case_names() -> dict[str, str]:
+    chosen = {**CASES, **OTHER_CASES}
+    return {op: name for op, name in chosen.items() if op not in SINGLE_NODES and op not in CANNOT_RETURN}
+
+
+NAMES = sorted(set(_case_names().values()))
+
+
+def test_every_operator_makes_the_trip() -> None:
+    named = {f"{domain}::{op}" if domain else op for domain, op in operators()}
+    assert named == set(_case_names()) | set(SINGLE_NODES) | set(CANNOT_RETURN)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if i % EVERY else ()) for i, n in enumerate(NAMES)]
+)
+def test_cases_of_the_suite(name: str, tmp_path: Path) -> None:
+    case = suite.cases()[name]
+    model = suite.model_of(case)
+    inputs, expected = next(iter(suite.data_of(case, model)))
+    _compare(case, expected, _trip(model, inputs, tmp_path), random=name in RANDOM)
+
+
+@pytest.mark.parametrize("op", sorted(SINGLE_NODES))
+def test_single_nodes(op: str, tmp_path: Path) -> None:
+    example: Example = SINGLE_NODES[op]()
+    case = TestCase(op, op, None, None, None, None, "node", 1e-5, 1e-6)
+    _compare(case, example.expected, _trip(example.model, example.inputs, tmp_path), random=op in RANDOM_NODES)
+
+
+@pytest.mark.parametrize("name", [*NO_RETURN, *(CASES[op] for op in CANNOT_RETURN)])
+def test_what_does_not_return_is_refused(name: str, tmp_path: Path) -> None:
+    convert(suite.model_of(suite.cases()[name]), verify=False).save(tmp_path / "saved")
+    with pytest.raises(Unsupported):
+        convert_file(tmp_path / "saved", tmp_path / "back.onnx", verify=False)
+    assert not (tmp_path / "back.onnx").exists()
+
+
+def _trip(model: onnx.ModelProto, inputs: Sequence[Any], folder: Path) -> list[Any]:
+    """The outputs of the model that came back; its border is the first one's."""
+    there = convert(model, verify=False)
+    there.save(folder / "saved")
+    convert_file(folder / "saved", folder / "back.onnx", verify=False)
+    takes, gives = there.route.built.inputs, there.route.built.outputs
+    back = onnx.load(folder / "back.onnx")
+    _same_border(takes, model.graph.input, back.graph.input)
+    _same_border(gives, model.graph.output, back.graph.output)
+    feeds = {}
+    for port, value in zip(takes, inputs, strict=True):
+        feeds.update(zip(_names(port), pack(port, value).values(), strict=True))
+    made = OnnxRuntimeModel(folder / "back.onnx").run(feeds)
+    return [unpack(p, dict(zip(p.parts, (made[n] for n in _names(p)), strict=True))) for p in gives]
+
+
+def _names(port: Port) -> tuple[str, ...]:
+    """A tensor has its own name; lists and maps travel as several tensors."""
+    return (port.name,) if port.kind == "tensor" else port.parts
+
+
+def _same_border(
+    ports: Sequence[Port], first: Sequence[onnx.ValueInfoProto], back: Sequence[onnx.ValueInfoProto]
+) -> None:
+    """The same names in the same order, the same types, dims with the same numbers and names."""
+    assert [name for port in ports for name in _names(port)] == [value.name for value in back]
+    declared, found = ({value.name: value.type.tensor_type for value in values} for values in (first, back))
+    for port in ports:
+        if port.kind != "tensor":
+            continue
+        kind, before = found[port.name], declared[port.name]
+        assert kind.elem_type == CONTAINERS.get(port.element, port.element), f"{port.name}: type {kind.elem_type}"
+        if before.HasField("shape"):
+            dims, wanted = _dims(kind), _dims(before)
+            # A dim without a name may come back as the number that it always has.
+            same = [want is None or want == have for want, have in zip(wanted, dims, strict=True)]
+            assert all(same), f"{port.name}: {dims}, not {wanted}"
+
+
+def _dims(kind: Any) -> list[int | str | None]:
+    return [dim.dim_value if dim.HasField("dim_value") else dim.dim_param or None for dim in kind.shape.dim]
+
+
+def _compare(case: TestCase, expected: list[Any], got: list[Any], *, random: bool) -> None:
+    if random:
+        assert [(g.shape, g.dtype) for g in got] == [(w.shape, w.dtype) for w in expected]
+    elif any(isinstance(row, dict) for rows in expected if isinstance(rows, list) for row in rows):
+        assert got == expected
+    else:
+        suite.compare(case, expected, got)
+
+
+# --- Quantization parameters
+
+_SCALES = np.array([0.1, 0.2, 0.3, 0.4], np.float32)
+_HALF = np.array(0.05, np.float32)
+_NARROW = np.arange(16).reshape(4, 4) - 8
+_BLOCKS = np.linspace(0.5, 1.5, 8, dtype=np.float32).reshape(2, 4)
+
+QUANTIZE: dict[str, tuple[np.ndarray, np.ndarray, dict[str, int]]] = {
+    "uint8": (_HALF, np.array(3, np.uint8), {}),
+    "uint8 at zero": (_HALF, np.array(0, np.uint8), {}),
+    "int8": (_HALF, np.array(-7, np.int8), {}),
+    "uint16": (_HALF, np.array(300, np.uint16), {}),
+    "int16": (_HALF, np.array(0, np.int16), {}),
+    "int4": (_HALF, np.array(1, ml_dtypes.int4), {}),
+    "uint4": (_HALF, np.array(9, ml_dtypes.uint4), {}),
+    "float8": (_HALF, np.array(0, ml_dtypes.float8_e4m3fn), {}),
+    "per channel": (_SCALES, np.array([1, -2, 3, 0], np.int8), {"axis": 1}),
+    "per channel at zero": (_SCALES, np.zeros(4, np.int8), {"axis": 1}),
+    "per block": (_BLOCKS, np.arange(8, dtype=np.uint8).reshape(2, 4), {"axis": 0, "block_size": 2}),
+    "halves": (np.array(0.05, np.float16), np.array(3, np.uint8), {}),
+}
+
+
+@pytest.mark.parametrize("kind", QUANTIZE)
+def test_quantization_comes_back(kind: str, tmp_path: Path) -> None:
+    scale, zero_point, attributes = QUANTIZE[kind]
+    real = oh.np_dtype_to_tensor_dtype(scale.dtype)
+    rows = 4 if "block_size" in attributes else "N"
+    nodes = [
+        oh.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], **attributes),
+        oh.make_node("DequantizeLinear", ["q", "s", "z"], ["y"], **attributes),
+    ]
+    border = [oh.make_tensor_value_info(name, real, [rows, 4]) for name in "xy"]
+    back = _back(_model(nodes, border[:1], border[1:], {"s": scale, "z": zero_point}), tmp_path)
+    assert [node.op_type for node in back.graph.node] == ["QuantizeLinear", "DequantizeLinear"]
+    for node in back.graph.node:
+        _same_parameters(back, node, scale, zero_point, attributes)
+    x = np.linspace(-7, 9, 16).reshape(4, 4).astype(scale.dtype)
+    np.testing.assert_array_equal(_run(back, {"x": x}), _run(tmp_path / "first.onnx", {"x": x}))
+
+
+WEIGHTS: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray, dict[str, int]]] = {
+    "int8": (_NARROW.astype(np.int8), _HALF, np.array(2, np.int8), {}),
+    "per channel": (_NARROW.astype(np.int8), _SCALES, np.array([1, -2, 3, 0], np.int8), {"axis": 1}),
+    "per row": (_NARROW.astype(np.int8), _SCALES, np.zeros(4, np.int8), {"axis": 0}),
+    "int32": (_NARROW.astype(np.int32), _HALF, np.array(0, np.int32), {}),
+    "int4 per block": (
+        _NARROW.astype(ml_dtypes.int4),
+        _BLOCKS,
+        np.zeros((2, 4), ml_dtypes.int4),
+        {"axis": 0, "block_size": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", WEIGHTS)
+def test_quantized_weights_come_back(kind: str, tmp_path: Path) -> None:
+    weights, scale, zero_point, attributes = WEIGHTS[kind]
+    nodes = [
+        oh.make_node("DequantizeLinear", ["w", "s", "z"], ["v"], **attributes),
+        oh.make_node("MatMul", ["x", "v"], ["y"]),
+    ]
+    border = [oh.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["N", 4]) for name in "xy"]
+    back = _back(_model(nodes, border[:1], border[1:], {"w": weights, "s": scale, "z": zero_point}), tmp_path)
+    assert [node.op_type for node in back.graph.node] == ["DequantizeLinear", "MatMul"]
+    (node, _) = back.graph.node
+    _same_array(_constant(back, node.input[0]), weights)
+    _same_parameters(back, node, scale, zero_point, attributes)
+    x = np.linspace(-7, 9, 8, dtype=np.float32).reshape(2, 4)
+    np.testing.assert_array_equal(_run(back, {"x": x}), _run(tmp_path / "first.onnx", {"x": x}))
+
+
+def _model(
+    nodes: list[onnx.NodeProto],
+    inputs: list[onnx.ValueInfoProto],
+    outputs: list[onnx.ValueInfoProto],
+    constants: dict[str, np.ndarray],
+) -> onnx.ModelProto:
+    stored = [ir.to_proto(ir.tensor(array, name=name)) for name, array in constants.items()]
+    graph = oh.make_graph(nodes, "g", inputs, outputs, stored)
+    return oh.make_model(graph, opset_imports=[oh.make_opsetid("", 23)], ir_version=11)
+
+
+def _back(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto:
+    onnx.save(model, folder / "first.onnx")
+    convert(model, verify=False).save(folder / "saved")
+    convert_file(folder / "saved", folder / "back.onnx", verify=False)
+    return onnx.load(folder / "back.onnx")
+
+
+def _run(model: Path | onnx.ModelProto, feeds: dict[str, np.ndarray]) -> np.ndarray:
+    return np.asarray(OnnxRuntimeModel(model).run(feeds)["y"])
+
+
+def _same_parameters(
+    model: onnx.ModelProto, node: onnx.NodeProto, scale: np.ndarray, zero_point: np.ndarray, attributes: dict[str, int]
+) -> None:
+    _same_array(_constant(model, node.input[1]), scale)
+    _same_array(_constant(model, node.input[2]), zero_point)
+    assert {a.name: a.i for a in node.attribute} == attributes
+
+
+def _constant(model: onnx.ModelProto, name: str) -> np.ndarray:
+    return numpy_helper.to_array(next(tensor for tensor in model.graph.initializer if tensor.name == name))
+
+
+def _same_array(got: np.ndarray, want: np.ndarray) -> None:
+    assert (got.dtype, got.shape, got.tobytes()) == (want.dtype, want.shape, want.tobytes())
