@@ -36,6 +36,7 @@ test-all: lint types
 # The printed pages; `make test` fails when one is stale.
 docs: $(STAMP)
 	$(BIN)/python docs/generate.py write
+	$(BIN)/python -m tests.coverage.table write
 
 bench: $(STAMP)
 	$(BIN)/python -m bench

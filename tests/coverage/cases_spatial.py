@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tests.coverage.case import Cannot, Case, NoGraph
+from tests.coverage.case import AnyCase, Cannot, Case, Elsewhere, NoGraph
 
 __all__ = ["CASES"]
 
@@ -502,12 +502,12 @@ _TF_IMAGE = [
 ]
 
 _APPLICATIONS = [
-    NoGraph(f"keras.applications.{name}", "a family of whole models; see tests/frontends/test_applications.py")
+    Elsewhere(f"keras.applications.{name}", "tests/frontends/test_applications.py")
     for name in sorted(vars(keras.applications))
     if callable(getattr(keras.applications, name))
 ]
 
-CASES: list[Case | Cannot | NoGraph] = [
+CASES: list[AnyCase] = [
     *_LAYERS,
     *_KERAS_OPS,
     *_KERAS_IMAGE,

@@ -6,6 +6,7 @@ import pytest
 
 from tests.coverage.case import Cannot, Case, all_cases
 from tests.coverage.names import public_names
+from tests.coverage.table import PAGE, page
 from tests.frontends.harness import agree, traced
 from trueport.errors import TrueportError
 from trueport.pipeline import convert
@@ -34,3 +35,7 @@ def test_every_public_name_has_a_case() -> None:
 def test_no_case_is_of_a_name_that_is_gone() -> None:
     names = set(public_names())
     assert not [case.name for case in CASES if case.name not in names]
+
+
+def test_the_page_is_fresh() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page()
