@@ -64,7 +64,11 @@ def reachable(model: onnx.ModelProto, *, forward: bool) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", FAMILIES)
+QUICK = ("ConvNeXtTiny", "EfficientNetB0", "MobileNet", "ResNet50V2")
+"""Of which all others are relatives."""
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in FAMILIES])
 def test_family(name: str) -> None:
     size = FAMILIES[name]
     keras.utils.clear_session()

@@ -27,6 +27,12 @@ OperationNoise = Callable[[Any, Sequence[Any], Callable[[Sequence[Any]], list[An
 _NARROW = ("float32", "float16", "bfloat16")
 _ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
 _SUMS = frozenset("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Conv2D Conv3D Sum Mean Einsum AddN AvgPool".split())  # noqa: SIM905
+_AGAINST_ONE = frozenset(
+    "Acosh Asinh Atanh Elu Erf Erfc Log LogSoftmax Selu Sigmoid Softplus".split()  # noqa: SIM905
+)
+"""Made of numbers near one: what is small beside it is lost, by some runtimes if not by all."""
+_AGAINST_LARGEST = frozenset({"AdjustHue", "AdjustSaturation", "HSVToRGB", "RGBToHSV"})
+"""Colours: each channel is made from the largest of its pixel."""
 _PLAIN_ULPS = 1.0
 
 
@@ -62,7 +68,7 @@ def operation_noise(registry: Registry, seed: int) -> OperationNoise:
         unit = max(known)
         results = run([_off(value, unit, generator) for value in inputs])
         bound = max(mapping.error.ulps if mapping is not None and mapping.error else _PLAIN_ULPS, _PLAIN_ULPS)
-        sizes = run([_magnitude(value) for value in inputs]) if operation.type in _SUMS else results
+        sizes = run([_magnitude(value) for value in inputs]) if operation.type in _SUMS else _sizes(operation, results)
         return [_add(value, size, 2 * unit * bound, generator) for value, size in zip(results, sizes, strict=True)]
 
     return err
@@ -150,6 +156,15 @@ _SPECIAL: Mapping[str, Callable[[_Walk, Any, Sequence[Any]], list[Any]]] = {
     "ReadVariableOp": _read,
     "ResourceGather": _gather,
 }
+
+
+def _sizes(operation: Any, results: Sequence[Any]) -> list[Any]:
+    """What an error is relative to: the result, or what the usual formula adds up on the way to it."""
+    if operation.type in _AGAINST_ONE:
+        return [tf.maximum(tf.abs(value), 1.0) if value.dtype == tf.float64 else value for value in results]
+    if operation.type in _AGAINST_LARGEST:
+        return [tf.reduce_max(tf.abs(value), axis=-1, keepdims=True) + tf.zeros_like(value) for value in results]
+    return list(results)
 
 
 def _ancestors(outputs: Sequence[Any], given: Mapping[str, Any]) -> set[Any]:
