@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,14 @@ import onnx_ir as ir
 import pytest
 from onnx import numpy_helper
 from onnx.backend.test.case.test_case import TestCase
+from onnxruntime.quantization import QuantFormat
 
 from tests.conformance import suite
 from tests.conformance.known import RANDOM
 from tests.conformance.single_nodes import RANDOM_NODES, SINGLE_NODES, Example
 from tests.conformance.test_saved import CASES
+from tests.grid import test_quantized_models as quantized_models
+from tests.grid.harness import run_ort
 from trueport.errors import Unsupported
 from trueport.ir.ports import CONTAINERS, Port, pack, unpack
 from trueport.ir.schemas import operators
@@ -206,6 +210,25 @@ def test_quantized_weights_come_back(kind: str, tmp_path: Path) -> None:
     _same_parameters(back, node, scale, zero_point, attributes)
     x = np.linspace(-7, 9, 8, dtype=np.float32).reshape(2, 4)
     np.testing.assert_array_equal(_run(back, {"x": x}), _run(tmp_path / "first.onnx", {"x": x}))
+
+
+@pytest.mark.parametrize("name", quantized_models.MODELS)
+def test_quantized_models_come_back(name: str, tmp_path: Path) -> None:
+    model = quantized_models.static(name, tmp_path, QuantFormat.QDQ, quantized_models.TYPES[0])
+    back = _back(model, tmp_path)
+    assert _parameters(back) == _parameters(model)
+    x = quantized_models.floats(*quantized_models.MODELS[name][1], seed=90)
+    np.testing.assert_array_equal(run_ort(back, {"x": x})[0], run_ort(model, {"x": x})[0])
+
+
+def _parameters(model: onnx.ModelProto) -> Counter[Any]:
+    """How often each operator of quantization stands in a model with each scale and zero point."""
+    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
+    return Counter(
+        (node.op_type, *((stored[name].dtype.name, stored[name].tobytes()) for name in node.input[1:]))
+        for node in model.graph.node
+        if node.op_type in ("QuantizeLinear", "DequantizeLinear")
+    )
 
 
 def _model(

@@ -49,13 +49,13 @@ def ints_of(value: ir.Value | None) -> list[int] | None:
 
 
 def behind_views(value: ir.Value) -> ir.Value | None:
-    """The constant that a value is, seen in another shape; one that is cast counts as one."""
+    """The constant that a value is, seen in another shape; one that is cast or dequantized counts as one."""
     node = maker(value, *_VIEWS)
     while node is not None and node.inputs[0] is not None:
         value = node.inputs[0]
         node = maker(value, *_VIEWS)
-    cast = maker(value, "Cast")
-    return value if is_constant(value) or (cast is not None and is_constant(cast.inputs[0])) else None
+    made = maker(value, "Cast", "DequantizeLinear")
+    return value if is_constant(value) or (made is not None and all(map(is_constant, made.inputs))) else None
 
 
 def dims_of(value: ir.Value | None) -> tuple[int | None, ...] | None:
