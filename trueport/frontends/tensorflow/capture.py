@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
@@ -13,7 +14,7 @@ from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, onnx_type
 from trueport.ir.ports import Port, identifier
 
-__all__ = ["Border", "Captured", "Spec", "capture", "named_leaves", "named_specs"]
+__all__ = ["Border", "Captured", "Spec", "capture", "named_leaves", "named_specs", "tracing"]
 
 _COMPONENTS = {
     "SparseTensorSpec": ("indices", "values", "dense_shape"),
@@ -94,7 +95,8 @@ def capture(
         [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in parameters]
     )
     signature = [tf.TensorSpec(p.spec.shape, p.spec.dtype, name=n) for p, n in zip(flat, parameters, strict=True)]
-    function = _trace(traced, signature)
+    with tracing():
+        function = tf.function(traced, input_signature=signature, autograph=False).get_concrete_function()
     made = [function.structured_outputs[f"output_{index}"] for index in range(len(names))]
     inputs = [_port(part.name, part.spec, name, part.dims) for part, name in zip(flat, parameters, strict=True)]
     outputs = [
@@ -103,12 +105,14 @@ def capture(
     return Captured(function, tuple(inputs), tuple(outputs), held)
 
 
-def _trace(function: Callable[..., Any], signature: Sequence[Any]) -> Any:
+@contextmanager
+def tracing() -> Iterator[None]:
+    """Around what runs the model's own code, which raises what it likes."""
     try:
-        return tf.function(function, input_signature=signature, autograph=False).get_concrete_function()
+        yield
     except TrueportError:
         raise
-    except Exception as error:  # the model's own code runs here, and raises what it likes
+    except Exception as error:
         raise InvalidModel(
             f"TensorFlow can't trace it: {type(error).__name__}: {' '.join(str(error).split())[:300]}",
             remedy="call the model itself with inputs of these shapes and types to see where it fails",

@@ -93,7 +93,7 @@ def _is_keras_own(part: Mapping[str, Any]) -> bool:
         return str(part["module"]).split(".")[0] in ("keras", "builtins")
     name = str(part["class_name"])
     spaces = (keras.layers, keras.models, keras.initializers, keras.regularizers, keras.constraints, keras)
-    return name.startswith("__") or any(hasattr(space, name) for space in spaces)
+    return name.startswith("__") or name == "Functional" or any(hasattr(space, name) for space in spaces)
 
 
 def _check_backend() -> None:

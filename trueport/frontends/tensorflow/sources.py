@@ -10,7 +10,7 @@ from typing import Any
 
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs
+from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs, tracing
 from trueport.frontends.tensorflow.graphs import (
     cut_function,
     graph_function,
@@ -188,7 +188,8 @@ def _concrete(function: Any) -> Any:
             where=str(getattr(function, "__name__", "tf.function")),
             remedy="declare tf.function(input_signature=[tf.TensorSpec(…)]) or pass f.get_concrete_function(…)",
         )
-    return function.get_concrete_function()
+    with tracing():
+        return function.get_concrete_function()
 
 
 def _declared_order(module: Any) -> list[str]:
@@ -240,12 +241,15 @@ def _named_specs(function: Any, positional: Sequence[Any]) -> list[Spec]:
 
 
 def _from_structured(function: Any, options: Options, held: Any) -> Captured:
-    """Nested inputs: every tensor in them becomes an input, named by its path."""
+    """Nested inputs: every tensor in them becomes an input, named by its path; plain values stay what they are."""
     structure = function.structured_input_signature
-    specs = named_specs(_named_specs(function, structure[0]), structure[1])
+    leaves = named_specs(_named_specs(function, structure[0]), structure[1])
+    specs = [leaf for leaf in leaves if isinstance(leaf.spec, tf.TypeSpec)]
 
     def call(*inputs: Any) -> Any:
-        positional, named = tf.nest.pack_sequence_as(structure, list(inputs), expand_composites=False)
+        remaining = iter(inputs)
+        values = [next(remaining) if isinstance(leaf.spec, tf.TypeSpec) else leaf.spec for leaf in leaves]
+        positional, named = tf.nest.pack_sequence_as(structure, values, expand_composites=False)
         return function(*positional, **named)
 
     return capture(call, specs, border=options.border, held=held or function)
