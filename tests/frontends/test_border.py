@@ -68,6 +68,18 @@ def test_a_keras_model_cut_at_a_tensor(tmp_path: Path) -> None:
     assert op_types(model).count("Conv") == 1
 
 
+def test_a_saved_model_cut_at_an_inner_tensor(tmp_path: Path) -> None:
+    first = keras.Input((4,), name="x")
+    hidden = keras.layers.Dense(3, activation="relu", name="hidden")(first)
+    keras.Model(first, keras.layers.Dense(2, name="last")(hidden)).export(str(tmp_path / "saved"), verbose=False)
+    with pytest.raises(trueport.UsageError, match="no tensor 'nothing:0'") as caught:
+        trueport.convert_file(tmp_path / "saved", tmp_path / "made.onnx", outputs=["nothing"])
+    name = next(word for word in str(caught.value).replace(",", " ").split() if word.endswith("/Relu"))
+    model = converted(tmp_path / "saved", tmp_path, outputs=[name])
+    assert border(model)[1] == [f"{name}[batch,3]"]
+    assert op_types(model) == ["MatMul", "Add", "Relu"]
+
+
 def test_weights_in_a_file_of_their_own(tmp_path: Path) -> None:
     dense = keras.Sequential([keras.Input((64,)), keras.layers.Dense(64)])
     converted(dense, tmp_path, external_data=True)

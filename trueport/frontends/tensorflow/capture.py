@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Any
 
-from trueport.errors import InvalidModel, TrueportError, UsageError
+from trueport.errors import ConversionError, InvalidModel, TrueportError, UsageError
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, onnx_type
+from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, onnx_type
 from trueport.ir.ports import Port, identifier
 
 __all__ = ["Border", "Captured", "Spec", "capture", "named_leaves", "named_specs", "tracing"]
@@ -224,6 +224,12 @@ def _port(name: str, spec: Any, part: str, names: Sequence[str | None] = ()) -> 
     if spec.shape.rank is not None:
         known = spec.shape.as_list()
         dims = tuple(name if dim is None else dim for dim, name in zip_longest(known, names[: len(known)]))
+    if not is_tensor_type(spec.dtype):
+        raise ConversionError(
+            f"ONNX has no element type for TensorFlow's {spec.dtype.name}",
+            where=f"the model's {name!r}",
+            remedy="take and return tensors of numbers, truth values or strings",
+        )
     dtype = onnx_type(spec.dtype)
     if dtype in COMPLEX_PARTS:
         return Port(name, "pair", COMPLEX_PARTS[dtype].name, None if dims is None else (*dims, 2), (part,))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture
+from trueport.frontends.tensorflow.functions import FunctionLibrary
 
 __all__ = ["cut_function", "graph_function", "holds_state", "read_graph_def", "stateful_function"]
 
@@ -104,23 +106,72 @@ def cut_function(
     function: Any, inputs: Sequence[str] | None, outputs: Sequence[str] | None, border: Border, held: Any
 ) -> Captured:
     """A traced function between named tensors of its graph; what is not named stays the function's own."""
-    graph = function.graph
-    captured = function.captured_inputs
-    own = [tensor.name for tensor in graph.inputs[: len(graph.inputs) - len(captured)]]
-    taken = [tensor.name for tensor in graph.inputs[len(own) :]]
-    feeds = [_tensor_name(name) for name in inputs] if inputs else own
-    fetches = [_tensor_name(name) for name in outputs] if outputs else [tensor.name for tensor in graph.outputs]
-    specs = [Spec(_plain(name), _spec(graph, name)) for name in feeds]
-    _check_fed(graph, [*feeds, *taken], fetches)
-    graph_def = graph.as_graph_def()
+    inner = _innermost(function)
+    names = list(inputs or inner.own)
+    feeds = [_tensor_name(name) for name in inputs] if inputs else list(inner.own.values())
+    fetches = [_tensor_name(name) for name in outputs] if outputs else list(inner.outputs)
+    specs = [Spec(_plain(name), _spec(inner.graph, feed)) for name, feed in zip(names, feeds, strict=True)]
+    _check_fed(inner.graph, [*feeds, *inner.captured], fetches)
+    graph_def = inner.graph.as_graph_def()
 
     def call(*tensors: Any) -> list[Any]:
-        weights = [tf.compat.v1.get_default_graph().capture(tensor) for tensor in captured]
-        fed = {**dict(zip(feeds, tensors, strict=True)), **dict(zip(taken, weights, strict=True))}
+        graph = tf.compat.v1.get_default_graph()
+        weights = {name: graph.capture(tensor) for name, tensor in inner.captured.items()}
+        fed = {**weights, **dict(zip(feeds, tensors, strict=True))}
         found: list[Any] = tf.graph_util.import_graph_def(graph_def, input_map=fed, return_elements=fetches, name="")
         return found
 
     return capture(call, specs, border=border, output_names=[_plain(name) for name in fetches], held=held)
+
+
+@dataclass(frozen=True)
+class _Inner:
+    """A graph, and which of its tensors are the inputs by name, the captured ones, and the outputs."""
+
+    graph: Any
+    own: Mapping[str, str]
+    captured: Mapping[str, Any]
+    outputs: Sequence[str]
+
+
+def _innermost(function: Any) -> _Inner:
+    """The graph in which the model's operations stand: saved functions only call one that calls another."""
+    graph, captured = function.graph, function.captured_inputs
+    split = len(graph.inputs) - len(captured)
+    own = {_plain(tensor.name): tensor.name for tensor in graph.inputs[:split]}
+    taken = {tensor.name: held for tensor, held in zip(graph.inputs[split:], captured, strict=True)}
+    found = _Inner(graph, own, taken, [tensor.name for tensor in graph.outputs])
+    library = FunctionLibrary()
+    while (call := _only_call(found)) is not None:
+        body = library.body(found.graph, call.get_attr("f").name, [tensor.shape for tensor in call.inputs])
+        inside = {outer.name: inner.name for outer, inner in zip(call.inputs, body.inputs, strict=True)}
+        made = {outer.name: inner.name for outer, inner in zip(call.outputs, body.outputs, strict=True)}
+        found = _Inner(
+            body,
+            {name: inside[tensor] for name, tensor in found.own.items() if tensor in inside},
+            {inside[tensor]: held for tensor, held in found.captured.items() if tensor in inside},
+            [made[_made_by(found.graph.get_tensor_by_name(name)).name] for name in found.outputs],
+        )
+    return found
+
+
+def _only_call(inner: _Inner) -> Any:
+    """The call that makes all outputs of a graph from nothing but its inputs, if there is one."""
+    makers = {_made_by(inner.graph.get_tensor_by_name(name)).op for name in inner.outputs}
+    given = {*inner.own.values(), *inner.captured}
+    if len(makers) != 1:
+        return None
+    maker = makers.pop()
+    plain = all(tensor.name in given for tensor in maker.inputs) and len(
+        {tensor.name for tensor in maker.inputs}
+    ) == len(maker.inputs)
+    return maker if maker.type in ("PartitionedCall", "StatefulPartitionedCall") and plain else None
+
+
+def _made_by(tensor: Any) -> Any:
+    while tensor.op.type == "Identity":
+        tensor = tensor.op.inputs[0]
+    return tensor
 
 
 def _check_fed(graph: Any, feeds: Sequence[str], fetches: Sequence[str]) -> None:
