@@ -10,7 +10,7 @@ import onnx
 import onnx.helper as oh
 from onnx import TensorProto
 
-from tests.grid.classic_ml import ML, node_model, numbers
+from tests.grid.classic_ml import ML, node_model, numbers, strings
 from tests.grid.harness import make_model, run_ort
 
 __all__ = ["RANDOM_NODES", "SINGLE_NODES", "Example"]
@@ -117,6 +117,9 @@ SINGLE_NODES: dict[str, Callable[[], Example]] = {
     f"{ML}::CategoryMapper": lambda: _ml(
         "CategoryMapper", np.array([[1, 2], [1, 8]]), cats_int64s=[1, 2], cats_strings=["a", "b"], default_string="?"
     ),
+    f"{ML}::CategoryMapper of words": lambda: _ml(
+        "CategoryMapper", strings("a", "z", "é"), cats_int64s=[1, 2], cats_strings=["a", "é"], default_int64=9
+    ),
     f"{ML}::DictVectorizer": lambda: _of_map("DictVectorizer", {7: 0.5, 5: 1.25}, int64_vocabulary=[5, -1, 7]),
     f"{ML}::FeatureVectorizer": lambda: _ml(
         "FeatureVectorizer", numbers((2, 2)), numbers((2, 1)), inputdimensions=[2, 1]
@@ -133,6 +136,7 @@ SINGLE_NODES: dict[str, Callable[[], Example]] = {
     f"{ML}::LinearRegressor": lambda: _ml("LinearRegressor", numbers((4, 3)), targets=2, **_LINEAR),
     f"{ML}::Normalizer": lambda: _ml("Normalizer", numbers((3, 4)), norm="L2"),
     f"{ML}::OneHotEncoder": lambda: _ml("OneHotEncoder", np.array([1, 3, 9]), cats_int64s=[1, 2, 3]),
+    f"{ML}::OneHotEncoder of words": lambda: _ml("OneHotEncoder", strings("b", "z", "a"), cats_strings=["a", "b"]),
     f"{ML}::SVMClassifier": lambda: _ml(
         "SVMClassifier", numbers((4, 3)), outputs=2, vectors_per_class=[2, 3], classlabels_ints=[4, -1], **_SVM
     ),

@@ -1,13 +1,16 @@
-"""Hashes of strings: of decimals alone, as ONNX has no way to the bytes of a string."""
+"""Hashes of strings: of decimals and of known words alone, as ONNX has no way to the bytes of a string."""
 
 from __future__ import annotations
 
+import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.farmhash import bucket, fingerprint_of_decimal
 from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.searches import searched_keys
+from trueport.frontends.tensorflow.tables import looked_up
 from trueport.ir.dtypes import INTEGERS
 from trueport.mapping.declare import maps
 
@@ -26,6 +29,14 @@ def string_to_hash_bucket_fast(t: Translation, input: ir.Value, *, num_buckets: 
             "hash integers, look words up in a vocabulary, or hash before the model",
         )
     return bucket(t, fingerprint_of_decimal(t, number), num_buckets)
+
+
+@maps("StringToHashBucketStrong", domain=TF, fidelity=BITWISE)
+def string_to_hash_bucket_strong(t: Translation, input: ir.Value, *, num_buckets: int, key: list[int]) -> ir.Value:
+    searched = searched_keys(t.node.operation)
+    if searched is None:
+        raise t.fail("hashes strings; ONNX has no hash function", "look words up in a vocabulary")
+    return looked_up(t, input, *searched, t.op.const(np.array(-1)), ir.DataType.INT64)
 
 
 def _written_integer(text: ir.Value) -> ir.Value | None:
