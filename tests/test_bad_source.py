@@ -202,3 +202,6 @@ def test_the_command_line_converts_and_compares(tmp_path: Path) -> None:
     shown = command("info", tmp_path / "made.onnx")
     assert "x: float[batch, 3]" in shown.stdout
     assert "ai.onnx: 18" in shown.stdout
+    source = command("info", tmp_path / "model.keras")
+    assert "x: float[batch, 3]" in source.stdout
+    assert "Dense: 1" in source.stdout

@@ -202,7 +202,7 @@ def run(
 
 @app.command()
 def info(
-    model: Annotated[Path, typer.Argument(help="an .onnx file or a SavedModel")],
+    model: Annotated[Path, typer.Argument(help="an .onnx file, a SavedModel, a .keras or .h5 file")],
     json: Json = False,
 ) -> None:
     """Show a model's inputs, outputs, dims, dtypes, operators and size."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,11 @@ __all__ = ["describe_artifact", "render"]
 
 
 def describe_artifact(path: Path) -> dict[str, Any]:
-    """Border, operators, parameters and size of an .onnx file or a SavedModel."""
+    """Border, operators, parameters and size of an .onnx file, a SavedModel or a Keras file."""
     if (path / "saved_model.pb").exists():
         return _saved_model(path)
+    if path.suffix in (".keras", ".h5", ".hdf5"):
+        return _keras(path)
     return _onnx(path)
 
 
@@ -55,6 +58,20 @@ def _saved_model(path: Path) -> dict[str, Any]:
         "weights": len(found.weights),
         "bytes": sum(file.stat().st_size for file in variables.glob("variables.data*")),
         "source": {key: found.source.get(key) for key in ("opsets", "producer", "metadata", "doc")},
+    }
+
+
+def _keras(path: Path) -> dict[str, Any]:
+    from trueport.frontends.tensorflow.sources import Options, capture_source
+
+    captured = capture_source(path, Options())
+    weights = captured.held.weights
+    return {
+        "format": "Keras",
+        "inputs": _ports(replace(port, parts=(port.name,)) for port in captured.inputs),
+        "outputs": _ports(replace(port, parts=(port.name,)) for port in captured.outputs),
+        "parameters": sum(math.prod(weight.shape) for weight in weights),
+        "layers": dict(Counter(type(layer).__name__ for layer in captured.held.layers).most_common()),
     }
 
 
