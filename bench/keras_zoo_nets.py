@@ -171,7 +171,7 @@ def recommender() -> Any:
     seen = layers.Embedding(5000, 32)(items)
     score = layers.Dot(axes=(2, 1))([seen, layers.Dense(32)(who)])
     best, place = ops.top_k(score, 5)
-    return keras.Model([user, items], {"best": best, "items": ops.take_along_axis(items, place, axis=1)})
+    return keras.Model([user, items], {"best": best, "chosen": ops.take_along_axis(items, place, axis=1)})
 
 
 def two_towers() -> Any:
