@@ -163,7 +163,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def describe_operator(registry: Registry, name: str) -> str:
     """One operator in full: promise, dtypes, limits, who declared it."""
-    found = [row for row in _rows(registry) if row.name == name]
+    found = [row for row in _rows(registry) if name in (row.name, row.name.removeprefix("tf::"))]
     if not found:
         raise UsageError(f"there is no operator {name!r}", remedy="trueport ops lists all")
     row = found[0]
