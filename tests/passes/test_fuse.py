@@ -6,11 +6,9 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from tests.passes.layouts import copy, count, feeds_of, model_of, run
-from trueport.fidelity import EXACT
+from tests.passes.layouts import copy, feeds_of, model_of, run
 from trueport.ir.layouts import held_names
-from trueport.ir.provenance import mark_origins, origins
-from trueport.passes.fuse import FOLDED, fold_batch_norms, simplify
+from trueport.passes.fuse import simplify
 
 
 def check(model: ir.Model, left: str) -> ir.Model:
@@ -109,46 +107,3 @@ def test_paddings_join_what_they_pad_for(pad: str, user: str, left: str):
         **{name: value for name, value in given.items() if name in used},
     )
     check(model, left)
-
-
-@pytest.mark.parametrize(
-    "linear, x, weights",
-    [
-        ("Conv(x, w)", "N,4,5,5", {"w": (6, 4, 3, 3)}),
-        ("Conv<group=2>(x, w, b)", "N,4,5,5", {"w": (6, 2, 3, 3), "b": (6,)}),
-        ("ConvTranspose<group=2>(x, w, b)", "N,4,5,5", {"w": (4, 3, 3, 3), "b": (6,)}),
-        ("Gemm(x, w, b)", "N,4", {"w": (4, 6), "b": (6,)}),
-        ("Gemm<transB=1>(x, w)", "N,4", {"w": (6, 4)}),
-    ],
-)
-def test_batch_norm_is_folded_and_noted(linear: str, x: str, weights: dict[str, tuple[int, ...]]):
-    model = model_of(
-        f"agraph (float[{x}] x) => (y) {{ c = {linear}\n y = BatchNormalization(c, s, t, m, v) }}",
-        s=(6,), t=(6,), m=(6,), v=np.arange(1, 7, dtype=np.float32), **weights,
-    )  # fmt: skip
-    mark_origins(model.graph)
-    after = copy(model)
-    notes = fold_batch_norms(after)
-    assert [note.fidelity for note in notes] == [EXACT] and len(after.graph) == 1
-    assert [value.name for value in after.graph.outputs] == ["y"]
-    assert after.graph.initializers["w"].metadata_props[FOLDED] == origins(model.graph.node(1))[0]
-    feeds = feeds_of(model)
-    for want, got in zip(run(model, feeds), run(after, feeds), strict=True):
-        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    "nodes",
-    [
-        "c = Conv(x, w)\n y = BatchNormalization(c, s, t, m, v)\n z = Neg(c)",
-        "c = Conv(x, w)\n d = Conv(x, w)\n y = BatchNormalization(c, s, t, m, v)\n z = Neg(d)",
-        "c = Relu(x)\n y = BatchNormalization(c, s, t, m, v)\n z = Conv(x, w)",
-    ],
-    ids=["result used elsewhere", "shared weight", "no convolution"],
-)
-def test_batch_norm_that_must_stay(nodes: str):
-    model = model_of(
-        f"agraph (float[N,4,5,5] x) => (y, z) {{ {nodes} }}",
-        w=(4, 4, 1, 1), s=(4,), t=(4,), m=(4,), v=np.ones(4, np.float32),
-    )  # fmt: skip
-    assert fold_batch_norms(model) == [] and count(model, "BatchNormalization") == 1

@@ -1,8 +1,4 @@
-"""Nodes that do nothing go, paddings join the operator they pad for; on request, batch norms join their convolution.
-
-All but the last leave every bit as it is. Folding a batch norm is the same function with other roundings and other
-weights, so it is done only when asked for, and each one is reported.
-"""
+"""Nodes that do nothing go, paddings join the operator they pad for; every bit stays as it is."""
 
 from __future__ import annotations
 
@@ -13,16 +9,10 @@ from types import MappingProxyType
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import EXACT, Loss
-from trueport.ir.dtypes import FLOATS
 from trueport.ir.layouts import held_names, identity, note_held
-from trueport.ir.places import place
 from trueport.ir.provenance import ORIGIN, origins
 
-__all__ = ["FOLDED", "fold_batch_norms", "simplify"]
-
-FOLDED = "trueport.folded"
-"""Metadata of a weight: the nodes whose scale it holds by now, one per line."""
+__all__ = ["simplify"]
 
 
 def simplify(model: ir.Model) -> int:
@@ -225,113 +215,3 @@ def _spatial_pads(pad: ir.Node) -> tuple[int, ...] | None:
 def _pad_value(pad: ir.Node) -> float | None:
     value = np.zeros(()) if _absent(pad, 2) else _array(pad, 2)
     return None if value is None or value.dtype.kind not in "fi" else float(value.ravel()[0])
-
-
-def fold_batch_norms(model: ir.Model) -> list[Loss]:
-    """Scale the weights of Conv, ConvTranspose and Gemm by the batch norm behind them, in place.
-
-    Computed in float64 and rounded once. Returns a note for each: the same function, but the weights are others.
-    """
-    notes = []
-    for graph in model.graphs():
-        for node in list(graph):
-            if node.op_type == "BatchNormalization" and not node.domain:
-                notes += _fold_batch_norm(node)
-    return notes
-
-
-def _fold_batch_norm(norm: ir.Node) -> list[Loss]:
-    source = norm.inputs[0]
-    linear = source.producer() if source is not None else None
-    if linear is None or source is None or linear.domain or linear.op_type not in _OUTPUT_AXIS:
-        return []
-    parameters = [_array(norm, index) for index in range(1, 5)]
-    weight, bias = linear.inputs[1], _array(linear, 2)
-    free = len(source.uses()) == 1 and not source.is_graph_output() and linear.graph is norm.graph
-    if not free or any(p is None for p in parameters) or _int(norm, "training_mode", 0) or not _owned(weight):
-        return []
-    if not (_absent(linear, 2) or (bias is not None and _owned(linear.inputs[2]))) or not _plain(linear, bias):
-        return []
-    assert weight is not None and weight.const_value is not None
-    scale, shift, mean, variance = (np.asarray(p, np.float64) for p in parameters)
-    epsilon = norm.attributes["epsilon"].as_float() if "epsilon" in norm.attributes else 1e-5
-    factor = scale / np.sqrt(variance + epsilon)
-    old = np.asarray(weight.const_value.numpy())
-    _store(weight, _OUTPUT_AXIS[linear.op_type](linear, old.astype(np.float64), factor).astype(old.dtype), norm)
-    before = 0.0 if bias is None else bias.astype(np.float64)
-    _set_bias(linear, ((before - mean) * factor + shift).astype(old.dtype), norm)
-    _take_place(linear, norm)
-    return [Loss(place(norm), f"folded into {place(linear)}", "its weights are scaled and rounded anew", EXACT)]
-
-
-def _owned(value: ir.Value | None) -> bool:
-    """A constant float weight that nothing else uses."""
-    if value is None or value.const_value is None or value.is_graph_input() or value.is_graph_output():
-        return False
-    return len(value.uses()) == 1 and value.const_value.dtype in FLOATS
-
-
-def _plain(linear: ir.Node, bias: np.ndarray | None) -> bool:
-    """Conv always; Gemm when its result is A·B + C with C a vector over the output."""
-    if linear.op_type != "Gemm":
-        return True
-    scaled = any(linear.attributes[n].as_float() != 1.0 for n in ("alpha", "beta") if n in linear.attributes)
-    return not scaled and (bias is None or bias.ndim == 1)
-
-
-def _scale_first(linear: ir.Node, weight: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    return np.asarray(weight * factor.reshape(-1, *(1,) * (weight.ndim - 1)))
-
-
-def _scale_grouped(linear: ir.Node, weight: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    """ConvTranspose: (inputs, outputs / groups, …), the inputs of a group one after the other."""
-    groups = _int(linear, "group", 1)
-    split = weight.reshape(groups, -1, *weight.shape[1:])
-    return np.asarray(split * factor.reshape(groups, 1, -1, *(1,) * (weight.ndim - 2))).reshape(weight.shape)
-
-
-def _scale_columns(linear: ir.Node, weight: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    return np.asarray(weight * (factor[:, None] if _int(linear, "transB", 0) else factor))
-
-
-_OUTPUT_AXIS: Mapping[str, Callable[[ir.Node, np.ndarray, np.ndarray], np.ndarray]] = MappingProxyType(
-    {"Conv": _scale_first, "ConvTranspose": _scale_grouped, "Gemm": _scale_columns}
-)
-"""How the weights of an operator are scaled per output channel."""
-
-
-def _store(value: ir.Value, array: np.ndarray, norm: ir.Node) -> None:
-    assert value.const_value is not None
-    value.const_value = ir.tensor(array, dtype=value.const_value.dtype, name=value.name)
-    known = value.metadata_props.get(FOLDED)
-    value.metadata_props[FOLDED] = "\n".join(filter(None, (known, *origins(norm))))
-
-
-def _set_bias(linear: ir.Node, array: np.ndarray, norm: ir.Node) -> None:
-    """The bias under its own name; where there was none, the batch norm's shift becomes it."""
-    bias = None if _absent(linear, 2) else linear.inputs[2]
-    if bias is None:
-        shift = norm.inputs[2]
-        assert shift is not None and shift.name is not None and isinstance(linear.graph, ir.Graph)
-        tensor = ir.tensor(array, name=f"{shift.name}.folded")
-        bias = ir.Value(
-            name=tensor.name, shape=ir.Shape(array.shape), type=ir.TensorType(tensor.dtype), const_value=tensor
-        )
-        graph = shift.graph if isinstance(shift.graph, ir.Graph) else linear.graph
-        graph.register_initializer(bias)
-        if len(linear.inputs) < 3:
-            linear.resize_inputs(3)
-        linear.replace_input_with(2, bias)
-    _store(bias, array, norm)
-
-
-def _take_place(linear: ir.Node, norm: ir.Node) -> None:
-    """What the batch norm made is made by the operator before it, under the same name."""
-    made, result = linear.outputs[0], norm.outputs[0]
-    graph = norm.graph
-    assert isinstance(graph, ir.Graph)
-    name, result.name = result.name, None
-    result.replace_all_uses_with(made, replace_graph_outputs=True)
-    made.name = name
-    linear.metadata_props[ORIGIN] = "\n".join(dict.fromkeys((*origins(linear), *origins(norm))))
-    _remove(norm)

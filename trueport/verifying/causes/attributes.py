@@ -93,7 +93,8 @@ def _alternatives(case: NodeCase, name: str, now: Any) -> Iterator[Any]:
         yield from _pads(now, rank - 2)
     elif name in ("dilations", "strides") and rank > 2:
         yield from ([n] * (rank - 2) for n in (1, 2, 3))
-        yield list(reversed(now or []))
+        if now:
+            yield list(reversed(now))
     else:
         yield from _CHOICES.get(name, ())
 
