@@ -321,14 +321,16 @@ FAULTS: tuple[Fault, ...] = (
 """All kinds; one is put into one node per trial."""
 
 
-def faulty(model: onnx.ModelProto, fault: Fault, index: int, seed: int) -> tuple[onnx.ModelProto, str] | None:
+def faulty(
+    model: onnx.ModelProto, fault: Fault, index: int, seed: int
+) -> tuple[onnx.ModelProto, tuple[str, ...]] | None:
     """The model with the fault in the index-th node that takes it, and what that node makes; None if none takes it."""
     changed = ir.from_proto(model)
     candidates = list(places(changed, fault))
     if index >= len(candidates):
         return None
     node = candidates[index]
-    made = node.outputs[0].name or next(value.name for value in node.outputs if value.name) or ""
+    made = tuple(value.name for value in node.outputs if value.name)
     if not fault.change(node, np.random.default_rng(seed)):
         return None
     return ir.to_proto(changed), made

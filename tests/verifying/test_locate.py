@@ -20,7 +20,7 @@ from trueport.report.verification import render_located
 from trueport.runtimes.base import Model
 
 
-def put(model: str, fault: str) -> tuple[onnx.ModelProto, onnx.ModelProto, str]:
+def put(model: str, fault: str) -> tuple[onnx.ModelProto, onnx.ModelProto, tuple[str, ...]]:
     source = ZOO[model]()
     kind = next(kind for kind in FAULTS if kind.name == fault)
     changed = next(found for index in range(20) if (found := faulty(source, kind, index, 0)) is not None)
@@ -55,7 +55,7 @@ def test_the_node_and_the_cause_are_named(model: str, fault: str, target: str) -
     source, changed, made = put(model, fault)
     found = trueport.locate(source, changed if target == "onnxruntime" else as_tensorflow(changed))
     assert found.culprit is not None
-    assert found.culprit.value == made
+    assert found.culprit.value in made
     assert any(KNOWN[model, fault] in cause.what for cause in found.culprit.causes), found.culprit.causes
 
 
@@ -68,8 +68,9 @@ def test_faults_are_detected_located_and_explained(count: int) -> None:
     assert np.mean([trial.cause for trial in done]) >= 0.90
 
 
-def test_nothing_faithful_raises_an_alarm() -> None:
-    assert "0 false alarms" in run_faithful()
+@pytest.mark.parametrize("models", ["cnn", "attention", "loop", pytest.param("", marks=pytest.mark.slow)])
+def test_nothing_faithful_raises_an_alarm(models: str) -> None:
+    assert " 0 false alarms" in run_faithful(models)
 
 
 @pytest.mark.parametrize("target", ["onnxruntime", "tensorflow"])
@@ -96,7 +97,7 @@ def test_a_value_that_layouts_turned_is_fetched_in_the_models_order() -> None:
     """A node that does nothing is dropped; its name is found through its input, which is held channel-last."""
     _, changed, made = put("superresolution", "activation lost")
     x = {"x": np.random.default_rng(0).normal(size=(2, 1, 9, 9)).astype(np.float32)}
-    assert as_tensorflow(changed).run(x, fetch=[made])[made].shape == (2, 4, 9, 9)
+    assert as_tensorflow(changed).run(x, fetch=made)[made[0]].shape == (2, 4, 9, 9)
 
 
 def test_verify_from_the_command_line(tmp_path: Path) -> None:
