@@ -85,6 +85,9 @@ class WideEvaluator:
         """One node on given inputs; ``around`` holds what its graphs may see of the graph outside."""
         try:
             with np.errstate(all="ignore"):
+                walked = self._control_flow(node, inputs, around or {})
+                if walked is not None:
+                    return walked
                 run = self._runner(node, around or {})
                 results = self._noise(node, inputs, run) if self._noise else run(inputs)
             # Some operators of the reference round what they make to float32.
@@ -107,6 +110,38 @@ class WideEvaluator:
                 return array
             self._constants[value] = array
         return self._constants[value]
+
+    def _control_flow(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
+        """If and Loop node by node, for a branch or a body may be a whole network; None for anything else."""
+        if node.domain or node.op_type not in ("If", "Loop"):
+            return None
+        if node.op_type == "If":
+            taken = "then_branch" if bool(np.all(inputs[0])) else "else_branch"
+            return self._inside(node.attributes[taken].as_graph(), [], around)
+        return self._loop(node, inputs, around)
+
+    def _inside(self, graph: ir.Graph, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any]:
+        held = {**around, **dict(zip(graph.inputs, inputs, strict=True))}
+        for node in graph:
+            results = self.step(node, [None if v is None else self.value(v, held) for v in node.inputs], held)
+            held.update(zip(node.outputs, results, strict=False))
+        return [self.value(value, held) for value in graph.outputs]
+
+    def _loop(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
+        """None where no step is made: what is collected then has a shape that only the reference can tell."""
+        body = node.attributes["body"].as_graph()
+        trips = None if inputs[0] is None else int(inputs[0])
+        going = len(inputs) < 2 or inputs[1] is None or bool(inputs[1])
+        state = list(inputs[2:])
+        collected: list[list[Any]] = [[] for _ in body.outputs[1 + len(state) :]]
+        step = 0
+        while going and (trips is None or step < trips):
+            made = self._inside(body, [np.asarray(step, np.int64), np.asarray(going), *state], around)
+            going, state = bool(made[0]), made[1 : 1 + len(state)]
+            for rows, row in zip(collected, made[1 + len(state) :], strict=True):
+                rows.append(row)
+            step += 1
+        return [*state, *(np.stack(rows) for rows in collected)] if step else None
 
     def _runner(self, node: ir.Node, around: Mapping[ir.Value, Any]) -> Run:
         outer = list(captured(node))
