@@ -1,23 +1,20 @@
-"""A plain comparison after a conversion: both runtimes, a few seeded inputs, the declared bounds added up.
+"""One output compared without a truth: floats may differ by the declared bounds added up, all else must be equal.
 
-It says whether the numbers agree, not why they don't. Floats may differ by the sum of the bounds that the
-nodes' mappings declare, in units of the last place of the output's largest magnitude; everything else must be equal.
+It says whether the numbers agree, not why they don't. The unit is the last place of the output's largest magnitude.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from trueport.errors import TrueportError
 from trueport.fidelity import Verdict
-from trueport.runtimes.base import Model
 
-__all__ = ["Comparison", "OutputComparison", "compare_outputs", "compare_runs"]
+__all__ = ["OutputComparison", "compare_outputs"]
 
 
 @dataclass(frozen=True)
@@ -31,77 +28,6 @@ class OutputComparison:
     """units of the last place, at the output's largest magnitude, that separate the two"""
     allowed_ulps: float
     why: str = ""
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """The source's runtime against the target's."""
-
-    source_runtime: str
-    target_runtime: str
-    samples: int
-    outputs: tuple[OutputComparison, ...]
-    skipped: str = ""
-    """why nothing was compared, when nothing was"""
-
-    @property
-    def verdict(self) -> Verdict | None:
-        if self.skipped or not self.outputs:
-            return None
-        departs = any(output.verdict == Verdict.DEPARTS for output in self.outputs)
-        return Verdict.DEPARTS if departs else Verdict.FAITHFUL
-
-    def to_json(self) -> dict[str, Any]:
-        data = asdict(self)
-        for output in data["outputs"]:
-            output["verdict"] = output["verdict"].value
-        return {"kind": "plain", "verdict": self.verdict.value if self.verdict else None, **data}
-
-    def __str__(self) -> str:
-        if self.skipped:
-            return f"not compared: {self.skipped}"
-        verdict = self.verdict.value if self.verdict else "no outputs"
-        worst = max(self.outputs, key=lambda o: o.needed_ulps / max(o.allowed_ulps, 1e-9), default=None)
-        detail = (
-            f"; worst output {worst.name!r}: {worst.needed_ulps:.3g} ulp of {worst.allowed_ulps:.3g} allowed"
-            + (f" ({worst.why})" if worst.why else "")
-            if worst
-            else ""
-        )
-        return (
-            f"{verdict} (plain comparison: {self.samples} seeded inputs, {self.source_runtime} against "
-            f"{self.target_runtime}{detail})"
-        )
-
-
-def compare_runs(
-    source: Model,
-    target: Model,
-    samples: Sequence[Mapping[str, Any]],
-    *,
-    allowed_ulps: float,
-    random: bool = False,
-) -> Comparison:
-    """Run both on every sample and keep the worst of each output; samples that the source rejects are dropped."""
-    worst: dict[str, OutputComparison] = {}
-    compared = 0
-    rejected = ""
-    for feeds in samples:
-        try:
-            want = source.run(feeds)
-        except TrueportError:
-            raise
-        except Exception as error:  # any runtime's own error type: an input the source itself can't take
-            rejected = " ".join(str(error).split())[:200]
-            continue
-        got = target.run(feeds)
-        compared += 1
-        for name, expected in want.items():
-            result = compare_outputs(name, expected, got[name], allowed_ulps, shapes_only=random)
-            if name not in worst or _badness(result) > _badness(worst[name]):
-                worst[name] = result
-    skipped = "" if compared else f"the source rejects all {len(samples)} inputs: {rejected}"
-    return Comparison(source.runtime, target.runtime, compared, tuple(worst.values()), skipped)
 
 
 def _badness(result: OutputComparison) -> tuple[bool, float]:

@@ -75,12 +75,11 @@ def operation_noise(registry: Registry, seed: int) -> OperationNoise:
 
 
 class _Walk:
-    """Runs graphs; variables that the graph writes are kept aside, the source's own stay as they are."""
+    """Runs graphs; operations without a result, such as writes to variables, are left out."""
 
     def __init__(self, noise: OperationNoise | None) -> None:
         self._noise = noise
         self._library = FunctionLibrary()
-        self._written: dict[int, Any] = {}
 
     def run(self, graph: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
         values = {tensor.name: value for tensor, value in zip(graph.inputs, inputs, strict=True)}
@@ -132,10 +131,7 @@ def _const(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
 
 
 def _read(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
-    found = walk._written.get(id(inputs[0]))
-    if found is None:
-        found = _widened(tf.raw_ops.ReadVariableOp(resource=inputs[0], dtype=operation.get_attr("dtype")))
-    return [found]
+    return [_widened(tf.raw_ops.ReadVariableOp(resource=inputs[0], dtype=operation.get_attr("dtype")))]
 
 
 def _gather(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
