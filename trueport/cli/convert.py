@@ -1,0 +1,83 @@
+"""``trueport convert``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trueport.cli.words import (
+    FAITHFUL,
+    NOT_FAITHFUL,
+    CustomDomain,
+    Data,
+    Json,
+    Names,
+    Ops,
+    Shapes,
+    Signature,
+    Source,
+    Trust,
+)
+
+if TYPE_CHECKING:
+    from trueport.report.data import Report
+
+__all__ = ["convert"]
+
+
+def convert(
+    source: Source,
+    output: Annotated[Path, typer.Option("--output", "-o", help="a folder for a SavedModel, or a file NAME.onnx")],
+    ops: Ops = None,
+    opset: Annotated[int | None, typer.Option(help="of the ONNX file; by default the newest ONNX Runtime runs")] = None,
+    signature: Signature = None,
+    inputs: Names = None,
+    outputs: Names = None,
+    shape: Shapes = None,
+    inputs_as_nchw: Annotated[str | None, typer.Option(metavar="X,Y", help="take these inputs channel-first")] = None,
+    outputs_as_nchw: Annotated[str | None, typer.Option(metavar="X,Y", help="give these outputs channel-first")] = None,
+    external_data: Annotated[bool, typer.Option("--external-data", help="weights in a file of their own")] = False,
+    extensions: Annotated[
+        bool, typer.Option("--extensions", help="allow operators of onnxruntime-extensions where ONNX has none")
+    ] = False,
+    custom_domain: CustomDomain = None,
+    trust: Trust = False,
+    verify: Annotated[bool, typer.Option(help="compare the written model with the source")] = True,
+    data: Data = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="replace what stands at the output")] = False,
+    report: Annotated[Path | None, typer.Option(help="write the report as JSON to this file")] = None,
+    json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False,
+) -> None:
+    """Convert a model, compare what was written with the source, and say what was lost."""
+    from trueport.cli.arrays import read_samples
+    from trueport.cli.options import source_options
+    from trueport.cli.progress import progress
+    from trueport.pipeline import convert_file
+
+    with progress(enabled=not (quiet or json)) as step:
+        result = convert_file(
+            source,
+            output,
+            ops=ops or (),
+            verify=verify,
+            data=read_samples(data) if data else None,
+            overwrite=overwrite,
+            progress=step,
+            **source_options(locals()),
+        )
+    if report is not None:
+        report.write_text(result.to_json(), encoding="utf-8")
+    if not quiet:
+        typer.echo(result.to_json() if json else str(result))
+    raise typer.Exit(_exit_code(result, verify))
+
+
+def _exit_code(result: Report, verified: bool) -> int:
+    from trueport.fidelity import LOSSY, Verdict
+
+    lossy = result.fidelity >= LOSSY
+    departs = verified and result.verdict != Verdict.FAITHFUL
+    return NOT_FAITHFUL if lossy or departs else FAITHFUL

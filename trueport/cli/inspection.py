@@ -1,0 +1,60 @@
+"""``trueport run``, ``trueport info`` and ``trueport ops``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from trueport.cli.words import Json, Ops
+from trueport.errors import UsageError
+
+__all__ = ["info", "ops", "run"]
+
+
+def run(
+    model: Annotated[Path, typer.Argument(help="an .onnx file or a SavedModel")],
+    inputs: Annotated[list[str] | None, typer.Option("--input", "-i", help="NAME=FILE.npy, once per input")] = None,
+    save: Annotated[Path | None, typer.Option(help="write the outputs to this .npz")] = None,
+    fetch: Annotated[list[str] | None, typer.Option(help="inner values instead of the outputs")] = None,
+) -> None:
+    """Run a model of any format with arrays from files."""
+    from trueport.cli.arrays import read_inputs, save_outputs, summarize
+    from trueport.runtimes.detect import load_model
+
+    loaded = load_model(model)
+    outputs = loaded.run(read_inputs(inputs or []), fetch=fetch or None)
+    if save is not None:
+        save_outputs(save, outputs)
+    for name, value in outputs.items():
+        typer.echo(f"{name}: {summarize(value)}")
+
+
+def info(
+    model: Annotated[Path, typer.Argument(help="an .onnx file, a SavedModel, a .keras or .h5 file")],
+    json: Json = False,
+) -> None:
+    """Show a model's inputs, outputs, dims, dtypes, operators and size."""
+    from trueport.cli.inspect import describe_artifact, render
+
+    described = describe_artifact(model)
+    typer.echo(render(described, json=json))
+
+
+def ops(
+    operator: Annotated[str | None, typer.Argument(help="only this operator, in full")] = None,
+    to: Annotated[str, typer.Option(help="the target")] = "tensorflow",
+    ops: Ops = None,
+) -> None:
+    """Print the support table, from the same declarations that convert."""
+    from trueport.backends.tensorflow.registry import registry as to_tensorflow
+    from trueport.frontends.tensorflow.registry import registry as to_onnx
+    from trueport.mapping.user import with_user_ops
+    from trueport.report.support import describe_operator, support_table
+
+    known = {"tensorflow": to_tensorflow, "onnx": to_onnx}
+    if to not in known:
+        raise UsageError(f"there is no target {to!r}", remedy=f"targets: {', '.join(known)}")
+    declared = with_user_ops(known[to](), ops or ())
+    typer.echo(describe_operator(declared, operator) if operator else support_table(declared))

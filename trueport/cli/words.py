@@ -1,0 +1,40 @@
+"""Words that several commands take, and the exit codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = [
+    "FAITHFUL",
+    "NOT_FAITHFUL",
+    "REFUSED",
+    "CustomDomain",
+    "Data",
+    "Json",
+    "Names",
+    "Ops",
+    "Shapes",
+    "Signature",
+    "Source",
+    "Trust",
+]
+
+FAITHFUL, NOT_FAITHFUL, REFUSED = 0, 1, 2
+
+Source = Annotated[
+    Path,
+    typer.Argument(help="the model: an .onnx file (or a zip that holds one), a SavedModel, a .keras, .h5 or .pb file"),
+]
+Signature = Annotated[str | None, typer.Option(help="which of a SavedModel's signatures")]
+Names = Annotated[str | None, typer.Option(metavar="X:0,Y:0", help="cut the TensorFlow graph at these tensors")]
+Shapes = Annotated[list[str] | None, typer.Option("--shape", metavar="NAME=1,224,224,3", help="narrow an input's dims")]
+Trust = Annotated[bool, typer.Option("--trust", help="run Python code that a Keras file carries (Lambda layers)")]
+CustomDomain = Annotated[
+    str | None, typer.Option(metavar="com.acme", help="keep operators without a mapping as nodes of this domain")
+]
+Ops = Annotated[list[str] | None, typer.Option("--ops", help="a .py file or module with your own @maps operators")]
+Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
+Data = Annotated[list[Path] | None, typer.Option(help="compare on these inputs: an .npz with an array per name")]
