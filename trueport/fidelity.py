@@ -45,6 +45,9 @@ class Verdict(enum.Enum):
     """What a comparison after the conversion says."""
 
     FAITHFUL = "faithful"
+    """as near to the truth as the source itself is"""
+    WITHIN_TOLERANCE = "within tolerance"
+    """not that near, but within what the user allows; given only where a tolerance was"""
     DEPARTS = "departs"
 
 

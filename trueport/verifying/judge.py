@@ -11,7 +11,7 @@ turns over in the same runs (an ArgMax among near equals, a quantized value next
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ml_dtypes
@@ -20,12 +20,30 @@ import numpy as np
 from trueport.fidelity import Verdict
 from trueport.verifying.metrics import Metrics, measure
 
-__all__ = ["DEFAULT_K", "Judgement", "judge", "judge_value"]
+__all__ = ["DEFAULT_K", "Judgement", "Tolerance", "allowance", "judge", "judge_value"]
 
 DEFAULT_K = 8.0
 """The ratio up to which a target is faithful; chosen by the experiment in docs/verify.md."""
 _LEAST_ULPS = 2.0
 """What any float may be off beside the floor, wherever the model rounds at all."""
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """What a user allows beside what is faithful: a distance from the source of ``atol + rtol * |source|``."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+
+    def holds(self, want: np.ndarray, got: np.ndarray) -> bool:
+        """Whether numbers are that near; NaN and infinity must stand in the same places."""
+        if want.dtype == bool or (want.dtype.kind not in "fciu" and want.dtype.name != "bfloat16"):
+            return False
+        wide = np.complex128 if want.dtype.kind == "c" else np.float64
+        return bool(np.allclose(got.astype(wide), want.astype(wide), self.rtol, self.atol, equal_nan=True))
+
+    def __str__(self) -> str:
+        return f"atol {self.atol:g}, rtol {self.rtol:g}"
 
 
 @dataclass(frozen=True)
@@ -41,12 +59,19 @@ class Judgement:
 
 
 def judge(
-    name: str, source: Sequence[Any], target: Any, oracle: Any, noisy: Sequence[Any], *, k: float = DEFAULT_K
+    name: str,
+    source: Sequence[Any],
+    target: Any,
+    oracle: Any,
+    noisy: Sequence[Any],
+    *,
+    k: float = DEFAULT_K,
+    tolerance: Tolerance | None = None,
 ) -> Judgement:
     """Judge a value: ``source`` holds its runs, the first being the plain one; ``oracle`` may be None."""
     plain = source[0]
     if isinstance(plain, (list, tuple)):
-        return _judge_list(name, source, target, oracle, noisy, k)
+        return _judge_list(name, source, target, oracle, noisy, k, tolerance)
     if isinstance(plain, dict) or plain is None:
         return _same_or_departs(name, plain == target, f"{target!r}, the source gives {plain!r}")
     want, got = np.asarray(plain), np.asarray(target)
@@ -54,7 +79,10 @@ def judge(
         return _departs(name, f"shape {list(got.shape)}, the source gives {list(want.shape)}")
     if want.dtype != got.dtype and not {want.dtype.kind, got.dtype.kind} <= {"O", "U", "S"}:
         return _departs(name, f"dtype {got.dtype}, the source gives {want.dtype}")
-    return judge_value(name, [np.asarray(run) for run in source], got, oracle, noisy, k=k)
+    found = judge_value(name, [np.asarray(run) for run in source], got, oracle, noisy, k=k)
+    if tolerance is None or found.verdict != Verdict.DEPARTS or not tolerance.holds(want, got):
+        return found
+    return replace(found, verdict=Verdict.WITHIN_TOLERANCE, why=f"{found.why}; within {tolerance}")
 
 
 def judge_value(
@@ -71,7 +99,13 @@ def judge_value(
 
 
 def _judge_list(
-    name: str, source: Sequence[Any], target: Any, oracle: Any, noisy: Sequence[Any], k: float
+    name: str,
+    source: Sequence[Any],
+    target: Any,
+    oracle: Any,
+    noisy: Sequence[Any],
+    k: float,
+    tolerance: Tolerance | None,
 ) -> Judgement:
     plain = source[0]
     if not isinstance(target, (list, tuple)) or len(target) != len(plain):
@@ -81,8 +115,12 @@ def _judge_list(
         at = [run[index] for run in source if isinstance(run, (list, tuple)) and len(run) == len(plain)]
         truth = oracle[index] if isinstance(oracle, (list, tuple)) and len(oracle) == len(plain) else None
         errs = [run[index] for run in noisy if isinstance(run, (list, tuple)) and len(run) == len(plain)]
-        parts.append(judge(name, at or [item], target[index], truth, errs, k=k))
-    return max(parts, key=lambda part: part.ratio, default=Judgement(name, Verdict.FAITHFUL, 0.0, "empty"))
+        parts.append(judge(name, at or [item], target[index], truth, errs, k=k, tolerance=tolerance))
+    return max(parts, key=_badness, default=Judgement(name, Verdict.FAITHFUL, 0.0, "empty"))
+
+
+def _badness(part: Judgement) -> tuple[int, float]:
+    return list(Verdict).index(part.verdict), part.ratio
 
 
 def _judge_exact(name: str, want: np.ndarray, got: np.ndarray, others: Sequence[np.ndarray], k: float) -> Judgement:
@@ -118,21 +156,38 @@ def _judge_floats(
 ) -> Judgement:
     want = source[0]
     metrics = measure(want, got)
-    wide = np.complex128 if want.dtype.kind == "c" else np.float64
-    s, t = want.astype(wide), got.astype(wide)
+    truth, floor = _truth_and_floor(source, oracle, noisy)
+    s, t = want.astype(truth.dtype), got.astype(truth.dtype)
     odd = _odd_places(s, t)
-    runs = [run.astype(wide) for run in source]
-    truth = s if oracle is None else np.where(np.isfinite(s) & np.isfinite(oracle), oracle, s)
+    # Rounding may turn over what is infinite only where some faithful run shows it.
+    if odd is not None and np.any(odd & np.isfinite(floor)):
+        return Judgement(name, Verdict.DEPARTS, float("inf"), "NaN or infinity stand in other places", metrics)
     with np.errstate(all="ignore"):
-        floor = _floor(truth, [*runs, *(run.astype(wide) for run in noisy)])
-        if odd is not None:
-            # Rounding may turn over what is infinite only where some faithful run shows it.
-            excused = ~np.isfinite(floor)
-            if np.any(odd & ~excused):
-                return Judgement(name, Verdict.DEPARTS, float("inf"), "NaN or infinity stand in other places", metrics)
-        ratio = _ratio(truth, t, floor, want.dtype)
+        counted = np.isfinite(truth) & np.isfinite(t) & np.isfinite(floor)
+        allowed = _allowed(truth, floor, counted, want.dtype)
+        ratio = float(np.max((np.abs(t - truth) / allowed)[counted], initial=0.0))
     verdict = Verdict.FAITHFUL if ratio <= k else Verdict.DEPARTS
     return Judgement(name, verdict, ratio, f"{ratio:.3g} × what rounding explains", metrics)
+
+
+def allowance(source: np.ndarray, oracle: Any, noisy: Sequence[Any], k: float) -> tuple[np.ndarray, np.ndarray]:
+    """The truth that one float value is judged by, and how far from it each element may be."""
+    fitting = [np.asarray(run) for run in noisy if np.shape(run) == source.shape]
+    truth, floor = _truth_and_floor([source], np.asarray(oracle), fitting)
+    with np.errstate(all="ignore"):
+        counted = np.isfinite(truth) & np.isfinite(floor)
+        return truth, k * _allowed(truth, floor, counted, source.dtype)
+
+
+def _truth_and_floor(
+    source: Sequence[np.ndarray], oracle: np.ndarray | None, noisy: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    wide = np.complex128 if source[0].dtype.kind == "c" else np.float64
+    runs = [run.astype(wide) for run in source]
+    s = runs[0]
+    truth = s if oracle is None else np.where(np.isfinite(s) & np.isfinite(oracle), oracle, s)
+    with np.errstate(all="ignore"):
+        return truth, _floor(truth, [*runs, *(run.astype(wide) for run in noisy)])
 
 
 def _odd_places(s: np.ndarray, t: np.ndarray) -> np.ndarray | None:
@@ -151,21 +206,17 @@ def _floor(truth: np.ndarray, runs: Sequence[np.ndarray]) -> np.ndarray:
     return floor
 
 
-def _ratio(truth: np.ndarray, t: np.ndarray, floor: np.ndarray, dtype: np.dtype) -> float:
-    """The largest distance over the floor; an element that happens to be rounded well is lent the others' noise."""
+def _allowed(truth: np.ndarray, floor: np.ndarray, counted: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """The floor; an element that happens to be rounded well is lent the others' noise."""
     info = ml_dtypes.finfo(np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype)
     size = np.abs(truth)
-    counted = np.isfinite(truth) & np.isfinite(t) & np.isfinite(floor)
-    distance = np.abs(t - truth)
-    relative = (
-        (floor[counted & (size > 0)] / size[counted & (size > 0)]) if np.any(counted & (size > 0)) else np.zeros(1)
-    )
+    sized = counted & (size > 0)
+    relative = floor[sized] / size[sized] if np.any(sized) else np.zeros(1)
     rounds = bool(np.any(floor[counted] > 0))
     lent = float(np.median(relative)) * size
     least = _LEAST_ULPS * float(info.eps) * size if rounds else 0.0
     # Denormals are flushed to zero by some runtimes and not by others.
-    allowed = np.maximum(floor, lent) + least + 2 * float(info.tiny)
-    return float(np.max((distance / allowed)[counted], initial=0.0))
+    return np.asarray(np.maximum(floor, lent) + least + 2 * float(info.tiny))
 
 
 def _departs(name: str, why: str) -> Judgement:
