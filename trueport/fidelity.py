@@ -8,11 +8,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
+    "AGAINST_INPUT",
+    "AGAINST_LARGEST",
+    "AGAINST_ONE",
+    "AGAINST_RESULT",
+    "AGAINST_TERMS",
     "APPROXIMATE",
     "BITWISE",
     "EXACT",
     "LOSSY",
     "UNSUPPORTED",
+    "Against",
     "ErrorBound",
     "Fidelity",
     "Limit",
@@ -51,16 +57,35 @@ class Verdict(enum.Enum):
     DEPARTS = "departs"
 
 
+class Against(enum.Enum):
+    """What rounding inside an operator is relative to: the numbers that its usual formula adds up on the way."""
+
+    RESULT = "result"
+    TERMS = "terms"
+    """sums, linear in each input: the sum of the terms' magnitudes, which is the operator on absolute values"""
+    ONE = "one"
+    """made of numbers near one: exp(x) - 1 and log(1 + x) lose what is small, bounded functions what is in a tail"""
+    INPUT = "input"
+    """the first input times a number between zero and one"""
+    LARGEST = "largest"
+    """each number along the last axis is made from the largest of them"""
+
+
+AGAINST_RESULT, AGAINST_TERMS, AGAINST_ONE, AGAINST_INPUT, AGAINST_LARGEST = Against
+
+
 @dataclass(frozen=True)
 class ErrorBound:
     """A distance from the exactly rounded result that the target may show, in units of the last place.
 
     ``ulps`` holds for each element. ``per_term`` is added for every term that an element sums up, and
     a bound that has it is relative to the sum of the terms' magnitudes, not to a result that may cancel.
+    ``against`` says for verification what the rounding of any implementation is relative to.
     """
 
     ulps: float
     per_term: float = 0.0
+    against: Against = AGAINST_RESULT
 
     def allowed(self, terms: int = 1) -> float:
         """The bound in ulps for an element made of ``terms`` terms."""
@@ -70,14 +95,14 @@ class ErrorBound:
         return f"{self.ulps:g} ulp" + (f" + {self.per_term:g} per term" if self.per_term else "")
 
 
-def ulps(count: float) -> ErrorBound:
+def ulps(count: float, against: Against = AGAINST_RESULT) -> ErrorBound:
     """Each element lies within ``count`` units of the last place."""
-    return ErrorBound(count)
+    return ErrorBound(count, against=against)
 
 
-def accumulation(ulps: float = 2, per_term: float = 1.0) -> ErrorBound:
+def accumulation(ulps: float = 2, per_term: float = 1.0, against: Against = AGAINST_RESULT) -> ErrorBound:
     """A sum of many terms, added in any order."""
-    return ErrorBound(ulps, per_term)
+    return ErrorBound(ulps, per_term, against)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from trueport.errors import NoOracle
-from trueport.fidelity import BITWISE
+from trueport.fidelity import BITWISE, Against, ulps
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.dtypes import is_tensor_type
@@ -26,14 +26,7 @@ __all__ = ["OperationNoise", "evaluate_wide", "operation_noise"]
 OperationNoise = Callable[[Any, Sequence[Any], Callable[[Sequence[Any]], list[Any]]], list[Any]]
 _NARROW = ("float32", "float16", "bfloat16")
 _ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
-_SUMS = frozenset("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 Conv2D Conv3D Sum Mean Einsum AddN AvgPool".split())  # noqa: SIM905
-_AGAINST_ONE = frozenset(
-    "Acosh Asinh Atanh Elu Erf Erfc Log LogSoftmax Selu Sigmoid Softplus".split()  # noqa: SIM905
-)
-"""Made of numbers near one: what is small beside it is lost, by some runtimes if not by all."""
-_AGAINST_LARGEST = frozenset({"AdjustHue", "AdjustSaturation", "HSVToRGB", "RGBToHSV"})
-"""Colours: each channel is made from the largest of its pixel."""
-_PLAIN_ULPS = 1.0
+_PLAIN = ulps(1)
 
 
 def evaluate_wide(
@@ -67,9 +60,10 @@ def operation_noise(registry: Registry, seed: int) -> OperationNoise:
             return run(inputs)
         unit = max(known)
         results = run([_off(value, unit, generator) for value in inputs])
-        bound = max(mapping.error.ulps if mapping is not None and mapping.error else _PLAIN_ULPS, _PLAIN_ULPS)
-        sizes = run([_magnitude(value) for value in inputs]) if operation.type in _SUMS else _sizes(operation, results)
-        return [_add(value, size, 2 * unit * bound, generator) for value, size in zip(results, sizes, strict=True)]
+        bound = mapping.error if mapping is not None and mapping.error else _PLAIN
+        scale = 2 * unit * max(bound.ulps, _PLAIN.ulps)
+        sizes = _sizes(bound.against, inputs, results, run)
+        return [_add(value, size, scale, generator) for value, size in zip(results, sizes, strict=True)]
 
     return err
 
@@ -154,13 +148,31 @@ _SPECIAL: Mapping[str, Callable[[_Walk, Any, Sequence[Any]], list[Any]]] = {
 }
 
 
-def _sizes(operation: Any, results: Sequence[Any]) -> list[Any]:
+def _sizes(
+    against: Against, inputs: Sequence[Any], results: Sequence[Any], run: Callable[[Sequence[Any]], list[Any]]
+) -> list[Any]:
     """What an error is relative to: the result, or what the usual formula adds up on the way to it."""
-    if operation.type in _AGAINST_ONE:
-        return [tf.maximum(tf.abs(value), 1.0) if value.dtype == tf.float64 else value for value in results]
-    if operation.type in _AGAINST_LARGEST:
-        return [tf.reduce_max(tf.abs(value), axis=-1, keepdims=True) + tf.zeros_like(value) for value in results]
-    return list(results)
+    if against == Against.TERMS:
+        return run([_magnitude(value) for value in inputs])
+    ways: dict[Against, Callable[[Any], Any]] = {
+        Against.ONE: _of_one,
+        Against.LARGEST: _of_largest,
+        Against.INPUT: lambda value: _of_input(inputs[0], value),
+    }
+    way = ways.get(against)
+    return [way(value) if way is not None and value.dtype == tf.float64 else value for value in results]
+
+
+def _of_one(value: Any) -> Any:
+    return tf.maximum(tf.abs(value), 1.0)
+
+
+def _of_largest(value: Any) -> Any:
+    return tf.reduce_max(tf.abs(value), axis=-1, keepdims=True) + tf.zeros_like(value)
+
+
+def _of_input(given: Any, value: Any) -> Any:
+    return tf.maximum(tf.abs(value), tf.abs(given)) if given.shape == value.shape else value
 
 
 def _ancestors(outputs: Sequence[Any], given: Mapping[str, Any]) -> set[Any]:

@@ -1,7 +1,6 @@
 """Operators that are computed here and not by ONNX's reference, which is too slow on images or rounds to float32.
 
-Each takes the schema's inputs by position and its attributes by name. Magnitudes: for an operator that adds up
-products, the same sums over absolute values, to which the rounding of any order of summation is proportional.
+Each takes the schema's inputs by position and its attributes by name.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import onnx_ir as ir
 
 from trueport.runtimes.wide.windows import average_pool, conv, conv_transpose, max_pool
 
-__all__ = ["KERNELS", "SUMS", "Kernel"]
+__all__ = ["KERNELS", "Kernel"]
 
 Kernel = Callable[..., Any]
 Array = Any
@@ -152,9 +151,3 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
     }
 )
 """By operator of ONNX's own domain; one that returns None leaves the case to the reference."""
-
-SUMS = frozenset(
-    """AveragePool Conv ConvTranspose CumSum Einsum Gemm GlobalAveragePool MatMul ReduceMean ReduceSum
-    Sum""".split()  # noqa: SIM905
-)
-"""Linear in each input: run on absolute values they give the magnitude that their rounding is relative to."""

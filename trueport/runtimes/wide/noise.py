@@ -7,30 +7,23 @@ Run a few times, this gives the noise that the model itself makes of rounding, f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE
+from trueport.fidelity import BITWISE, Against, ulps
 from trueport.mapping.bind import input_name
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
 from trueport.runtimes.wide.evaluate import Noise, Run
-from trueport.runtimes.wide.kernels import SUMS
 from trueport.runtimes.wide.widen import unit_roundoff
 
 __all__ = ["rounding_noise"]
 
-_AGAINST_ONE = frozenset(
-    "Acosh Asinh Atanh Celu Elu Erf HardSigmoid Log LogSoftmax Selu Sigmoid Softplus".split()  # noqa: SIM905
-)
-"""Made of numbers near one: exp(x) - 1 and log(1 + x) lose what is small, bounded functions what is in their tails."""
-_AGAINST_INPUT = frozenset({"Gelu", "HardSwish", "Mish", "Swish"})
-"""The input times a number between zero and one."""
-_PLAIN_ULPS = 1.0
-"""For an operator without a declared bound: one unit of the last place."""
+_PLAIN = ulps(1)
+"""For an operator without a declared bound, and the least of any: one unit of the last place."""
 
 
 def rounding_noise(registry: Registry, seed: int) -> Noise:
@@ -44,25 +37,43 @@ def rounding_noise(registry: Registry, seed: int) -> Noise:
             return run(inputs)
         computed = [_is_computed(node, mapping, index) for index in range(len(inputs))]
         results = run([_off(a, unit, generator) if c else a for a, c in zip(inputs, computed, strict=True)])
-        bound = mapping.error.ulps if mapping is not None and mapping.error else _PLAIN_ULPS
-        magnitudes = (
-            run([_magnitude(array) for array in inputs]) if node.op_type in SUMS else _sizes(node, inputs, results)
-        )
-        return [
-            _add(array, 2 * unit * max(bound, _PLAIN_ULPS) * np.abs(size), generator)
-            for array, size in zip(results, magnitudes, strict=True)
-        ]
+        bound = mapping.error if mapping is not None and mapping.error else _PLAIN
+        scale = 2 * unit * max(bound.ulps, _PLAIN.ulps)
+        sizes = _SIZES[bound.against](inputs, results, run)
+        return [_add(array, scale * np.abs(size), generator) for array, size in zip(results, sizes, strict=True)]
 
     return err
 
 
-def _sizes(node: ir.Node, inputs: Sequence[Any], results: Sequence[Any]) -> Sequence[Any]:
-    """What an error is relative to: the result, or what the usual formula adds up on the way to it."""
-    if node.op_type in _AGAINST_ONE:
-        return [np.maximum(np.abs(array), 1.0) if _is_wide(array) else array for array in results]
-    if node.op_type in _AGAINST_INPUT and np.shape(inputs[0]) == np.shape(results[0]):
-        return [np.maximum(np.abs(results[0]), np.abs(inputs[0])), *results[1:]]
-    return results
+def _of_terms(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    return run([_magnitude(array) for array in inputs])
+
+
+def _of_one(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    return [np.maximum(np.abs(array), 1.0) if _is_wide(array) else array for array in results]
+
+
+def _of_input(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    if np.shape(inputs[0]) != np.shape(results[0]):
+        return results
+    return [np.maximum(np.abs(results[0]), np.abs(inputs[0])), *results[1:]]
+
+
+def _of_largest(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    return [
+        np.broadcast_to(np.max(np.abs(array), axis=-1, keepdims=True), array.shape) if _is_wide(array) else array
+        for array in results
+    ]
+
+
+_SIZES: Mapping[Against, Callable[[Sequence[Any], Sequence[Any], Run], Sequence[Any]]] = {
+    Against.RESULT: lambda inputs, results, run: results,
+    Against.TERMS: _of_terms,
+    Against.ONE: _of_one,
+    Against.INPUT: _of_input,
+    Against.LARGEST: _of_largest,
+}
+"""What an error is relative to, by the operator's declaration."""
 
 
 def _is_computed(node: ir.Node, mapping: OpMapping | None, index: int) -> bool:

@@ -7,7 +7,7 @@ import math
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import erf, is_unsigned, like, widened
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import AGAINST_INPUT, AGAINST_ONE, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -36,34 +36,34 @@ def thresholded_relu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
 # exp(x) - 1 cancels near zero, in the specification's formula as in TensorFlow's kernel: the bound is relative to 1.
 
 
-@maps("Elu", audited=22, error=accumulation())
+@maps("Elu", audited=22, error=accumulation(against=AGAINST_ONE))
 def elu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
     if alpha == 1:
         return tf.nn.elu(X)
     return widened(lambda x, a: tf.where(x < 0, a * tf.nn.elu(x), x), X, like(alpha, X))
 
 
-@maps("Celu", audited=28, error=accumulation())
+@maps("Celu", audited=28, error=accumulation(against=AGAINST_ONE))
 def celu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
     return widened(lambda x, a: a * tf.nn.elu(x / a), X, like(alpha, X))
 
 
-@maps("Selu", audited=22, error=accumulation())
+@maps("Selu", audited=22, error=accumulation(against=AGAINST_ONE))
 def selu(t: Translation, X: Tensor, *, alpha: float, gamma: float) -> Tensor:
     return widened(lambda x, a, g: g * tf.where(x < 0, a * tf.nn.elu(x), x), X, like(alpha, X), like(gamma, X))
 
 
-@maps("Sigmoid", audited=13, error=ulps(6))
+@maps("Sigmoid", audited=13, error=ulps(6, against=AGAINST_ONE))
 def sigmoid(t: Translation, X: Tensor) -> Tensor:
     return tf.sigmoid(X)
 
 
-@maps("HardSigmoid", audited=22, error=accumulation())
+@maps("HardSigmoid", audited=22, error=accumulation(against=AGAINST_ONE))
 def hard_sigmoid(t: Translation, X: Tensor, *, alpha: float, beta: float) -> Tensor:
     return widened(_hard_sigmoid, X, like(alpha, X), like(beta, X))
 
 
-@maps("HardSwish", audited=22, error=accumulation())
+@maps("HardSwish", audited=22, error=accumulation(against=AGAINST_INPUT))
 def hard_swish(t: Translation, X: Tensor) -> Tensor:
     return widened(lambda x, a, b: x * _hard_sigmoid(x, a, b), X, like(1 / 6, X), like(0.5, X))
 
@@ -72,7 +72,7 @@ def _hard_sigmoid(x: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
     return tf.minimum(tf.maximum(alpha * x + beta, 0), 1)
 
 
-@maps("Swish", audited=24, error=ulps(6))
+@maps("Swish", audited=24, error=ulps(6, against=AGAINST_INPUT))
 def swish(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
     return widened(_swish, X, *_scale(alpha, X))
 
@@ -90,7 +90,7 @@ def _swish(x: Tensor, alpha: Tensor | None = None) -> Tensor:
     return x * tf.sigmoid(x if alpha is None else alpha * x)
 
 
-@maps("Mish", audited=22, error=ulps(8))
+@maps("Mish", audited=22, error=ulps(8, against=AGAINST_INPUT))
 def mish(t: Translation, X: Tensor) -> Tensor:
     return widened(_mish, X)
 
@@ -105,7 +105,7 @@ def _mish(x: Tensor) -> Tensor:
     return x * (n / (n + 2))
 
 
-@maps("Gelu", audited=20, error=accumulation())
+@maps("Gelu", audited=20, error=accumulation(against=AGAINST_INPUT))
 def gelu(t: Translation, X: Tensor, *, approximate: str) -> Tensor:
     return widened(_gelu_by_tanh if approximate == "tanh" else _gelu, X)
 
@@ -118,7 +118,7 @@ def _gelu_by_tanh(x: Tensor) -> Tensor:
     return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
-@maps("Softplus", audited=22, error=ulps(4))
+@maps("Softplus", audited=22, error=ulps(4, against=AGAINST_ONE))
 def softplus(t: Translation, X: Tensor) -> Tensor:
     return tf.math.softplus(X)
 
@@ -151,7 +151,7 @@ def _softmax(x: Tensor, axis: int) -> Tensor:
     return power / tf.reduce_sum(power, axis, keepdims=True)
 
 
-@maps("LogSoftmax", audited=13, error=accumulation())
+@maps("LogSoftmax", audited=13, error=accumulation(against=AGAINST_ONE))
 def log_softmax(t: Translation, input: Tensor, *, axis: int) -> Tensor:
     return widened(lambda x: _log_softmax(x, axis), input)
 

@@ -10,7 +10,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.ops.conv import conv
 from trueport.backends.tensorflow.ops.linear import gemm
 from trueport.backends.tensorflow.refusals import attribute, refused
-from trueport.fidelity import Limit, accumulation
+from trueport.fidelity import AGAINST_INPUT, Limit, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
@@ -146,7 +146,7 @@ def fused_mat_mul(
     return y if alpha == 1 else y * tf.constant(alpha, y.dtype)
 
 
-@maps("Gelu", domain=_MS, error=accumulation(4))
+@maps("Gelu", domain=_MS, error=accumulation(4, against=AGAINST_INPUT))
 def gelu(t: Translation, X: Tensor) -> Tensor:
     return _gelu(X)
 

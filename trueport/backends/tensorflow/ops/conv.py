@@ -11,13 +11,13 @@ from trueport.backends.tensorflow.numeric import widened
 from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of, sizes_of
 from trueport.backends.tensorflow.spatial import Window, channels_to_end, channels_to_front, window_of
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("Conv", audited=22, error=accumulation(), reordered=("W",), channels_last=True)
+@maps("Conv", audited=22, error=accumulation(against=AGAINST_TERMS), reordered=("W",), channels_last=True)
 def conv(
     t: Translation,
     X: Tensor,

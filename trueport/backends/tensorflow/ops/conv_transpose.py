@@ -12,13 +12,13 @@ from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import Size, sizes_of
 from trueport.backends.tensorflow.spatial import Pads, Window, at_least, channels_to_end, channels_to_front, window_of
 from trueport.backends.tensorflow.transposed import transpose_convolve
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("ConvTranspose", audited=22, error=accumulation(), reordered=("W",), channels_last=True)
+@maps("ConvTranspose", audited=22, error=accumulation(against=AGAINST_TERMS), reordered=("W",), channels_last=True)
 def conv_transpose(
     t: Translation,
     X: Tensor,

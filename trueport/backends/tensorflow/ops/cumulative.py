@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("CumSum", audited=14, error=accumulation(), static=("axis",))
+@maps("CumSum", audited=14, error=accumulation(against=AGAINST_TERMS), static=("axis",))
 def cum_sum(t: Translation, x: Tensor, axis: Tensor, *, exclusive: int, reverse: int) -> Tensor:
     return _running(tf.cumsum, x, axis, exclusive, reverse)
 

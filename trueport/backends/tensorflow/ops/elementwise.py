@@ -11,7 +11,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import is_half, is_integer, is_unsigned, like, via, widened
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -110,12 +110,12 @@ def exp(t: Translation, input: Tensor) -> Tensor:
     return tf.exp(input)
 
 
-@maps("Log", audited=13, error=ulps(2))
+@maps("Log", audited=13, error=ulps(2, against=AGAINST_ONE))
 def log(t: Translation, input: Tensor) -> Tensor:
     return tf.math.log(input)
 
 
-@maps("Erf", audited=13, error=ulps(3))
+@maps("Erf", audited=13, error=ulps(3, against=AGAINST_ONE))
 def erf(t: Translation, input: Tensor) -> Tensor:
     return numeric.erf(input)
 
@@ -145,7 +145,7 @@ def min_(t: Translation, *data_0: Tensor) -> Tensor:
     return functools.reduce(tf.minimum, data_0)
 
 
-@maps("Sum", audited=13, error=accumulation())
+@maps("Sum", audited=13, error=accumulation(against=AGAINST_TERMS))
 def sum_(t: Translation, *data_0: Tensor) -> Tensor:
     return widened(lambda *terms: functools.reduce(tf.add, terms), *data_0)
 

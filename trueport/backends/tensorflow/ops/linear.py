@@ -7,18 +7,18 @@ from collections.abc import Callable
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import via, widened
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("MatMul", audited=13, error=accumulation())
+@maps("MatMul", audited=13, error=accumulation(against=AGAINST_TERMS))
 def matmul(t: Translation, A: Tensor, B: Tensor) -> Tensor:
     return _multiplied(_matmul, A, B)
 
 
-@maps("Gemm", audited=13, error=accumulation())
+@maps("Gemm", audited=13, error=accumulation(against=AGAINST_TERMS))
 def gemm(
     t: Translation,
     A: Tensor,
@@ -39,7 +39,7 @@ def gemm(
     return _multiplied(apply, A, B, *(() if C is None else (C,)))
 
 
-@maps("Einsum", audited=28, error=accumulation())
+@maps("Einsum", audited=28, error=accumulation(against=AGAINST_TERMS))
 def einsum(t: Translation, *Inputs: Tensor, equation: str) -> Tensor:
     return _multiplied(lambda *operands: tf.einsum(equation.replace(" ", ""), *operands), *Inputs)
 

@@ -17,7 +17,7 @@ from trueport.backends.tensorflow.windows import (
     sum_windows,
     to_ceil,
 )
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -44,7 +44,7 @@ def max_pool(
     return channels_to_front(t, values), channels_to_front(t, indices)
 
 
-@maps("AveragePool", audited=22, error=accumulation(), channels_last=True)
+@maps("AveragePool", audited=22, error=accumulation(against=AGAINST_TERMS), channels_last=True)
 def average_pool(
     t: Translation,
     X: Tensor,
@@ -81,7 +81,7 @@ def lp_pool(
     return channels_to_front(t, widened(lambda x: _root(sum_windows(_power(x, p), window), p), x))
 
 
-@maps("GlobalAveragePool", audited=22, error=accumulation(), channels_last=True)
+@maps("GlobalAveragePool", audited=22, error=accumulation(against=AGAINST_TERMS), channels_last=True)
 def global_average_pool(t: Translation, X: Tensor) -> Tensor:
     axes = spatial_axes(t, X)
     return widened(lambda x: tf.reduce_mean(x, axes, keepdims=True), X)

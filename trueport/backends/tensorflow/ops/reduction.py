@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.shapes import rank_of
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -16,8 +16,8 @@ Axes = list[int] | Tensor | None
 Reduction = Callable[[Tensor, Axes, bool], Tensor]
 
 
-@maps("ReduceSum", audited=13, error=accumulation(), static=("axes",))
-@maps("ReduceMean", audited=18, error=accumulation(), static=("axes",))
+@maps("ReduceSum", audited=13, error=accumulation(against=AGAINST_TERMS), static=("axes",))
+@maps("ReduceMean", audited=18, error=accumulation(against=AGAINST_TERMS), static=("axes",))
 @maps("ReduceProd", audited=18, error=accumulation(), static=("axes",))
 @maps("ReduceMax", audited=20, error=ulps(0), static=("axes",))
 @maps("ReduceMin", audited=20, error=ulps(0), static=("axes",))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.fidelity import ulps
+from trueport.fidelity import AGAINST_ONE, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -18,7 +18,7 @@ def acos(t: Translation, input: Tensor) -> Tensor:
     return tf.math.acos(input)
 
 
-@maps("Acosh", audited=22, error=ulps(2))
+@maps("Acosh", audited=22, error=ulps(2, against=AGAINST_ONE))
 def acosh(t: Translation, input: Tensor) -> Tensor:
     return tf.math.acosh(input)
 
@@ -28,7 +28,7 @@ def asin(t: Translation, input: Tensor) -> Tensor:
     return tf.math.asin(input)
 
 
-@maps("Asinh", audited=22, error=ulps(2))
+@maps("Asinh", audited=22, error=ulps(2, against=AGAINST_ONE))
 def asinh(t: Translation, input: Tensor) -> Tensor:
     return tf.math.asinh(input)
 
@@ -38,7 +38,7 @@ def atan(t: Translation, input: Tensor) -> Tensor:
     return tf.math.atan(input)
 
 
-@maps("Atanh", audited=22, error=ulps(2))
+@maps("Atanh", audited=22, error=ulps(2, against=AGAINST_ONE))
 def atanh(t: Translation, input: Tensor) -> Tensor:
     return tf.math.atanh(input)
 

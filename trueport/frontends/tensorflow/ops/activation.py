@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_ONE, BITWISE, accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.numeric import expm1, is_double, is_unsigned, log1p
@@ -35,12 +35,12 @@ def leaky_relu(t: Translation, features: ir.Value, *, alpha: float) -> ir.Value:
     return t.op.LeakyRelu(features, alpha=alpha)
 
 
-@maps("Elu", domain=TF, error=accumulation())
+@maps("Elu", domain=TF, error=accumulation(against=AGAINST_ONE))
 def elu(t: Translation, features: ir.Value) -> ir.Value:
     return _exponential_below_zero(t, features) if is_double(features) else t.op.Elu(features, alpha=1.0)
 
 
-@maps("Selu", domain=TF, error=accumulation())
+@maps("Selu", domain=TF, error=accumulation(against=AGAINST_ONE))
 def selu(t: Translation, features: ir.Value) -> ir.Value:
     if is_double(features):
         return _exponential_below_zero(t, features, _SELU_ALPHA, _SELU_GAMMA)
@@ -53,7 +53,7 @@ def _exponential_below_zero(t: Translation, x: ir.Value, alpha: float = 1.0, gam
     return t.op.Where(t.op.Less(x, t.op.like(0, x)), below, t.op.Mul(x, t.op.like(gamma, x)))
 
 
-@maps("Sigmoid", domain=TF, error=ulps(6))
+@maps("Sigmoid", domain=TF, error=ulps(6, against=AGAINST_ONE))
 def sigmoid(t: Translation, x: ir.Value) -> ir.Value:
     return t.op.Sigmoid(x)
 
@@ -63,7 +63,7 @@ def tanh(t: Translation, x: ir.Value) -> ir.Value:
     return t.op.Tanh(x)
 
 
-@maps("Softplus", domain=TF, error=ulps(4))
+@maps("Softplus", domain=TF, error=ulps(4, against=AGAINST_ONE))
 def softplus(t: Translation, features: ir.Value) -> ir.Value:
     if is_double(features):
         decayed = t.op.Exp(t.op.Neg(t.op.Abs(features)))
@@ -83,6 +83,6 @@ def softmax(t: Translation, logits: ir.Value) -> ir.Value:
     return t.op.Softmax(logits, axis=-1)
 
 
-@maps("LogSoftmax", domain=TF, error=accumulation())
+@maps("LogSoftmax", domain=TF, error=accumulation(against=AGAINST_ONE))
 def log_softmax(t: Translation, logits: ir.Value) -> ir.Value:
     return t.op.LogSoftmax(logits, axis=-1)

@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.dilation import note_convolution
 from trueport.frontends.tensorflow.nodes import TF
@@ -29,7 +29,7 @@ _DEVICES = {"use_cudnn_on_gpu": "chooses a kernel on GPUs, not what it computes"
 _FLOATING = frozenset({ir.DataType.FLOAT16, ir.DataType.BFLOAT16, ir.DataType.FLOAT, ir.DataType.DOUBLE})
 
 
-@maps("Conv2D", domain=TF, error=accumulation(), ignores=_DEVICES)
+@maps("Conv2D", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_DEVICES)
 def conv2d(
     t: Translation,
     input: ir.Value,
@@ -49,7 +49,7 @@ def conv2d(
     return t.op.Unsqueeze(made, [line.axis])
 
 
-@maps("Conv3D", domain=TF, error=accumulation())
+@maps("Conv3D", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def conv3d(
     t: Translation,
     input: ir.Value,
@@ -63,7 +63,7 @@ def conv3d(
     return _convolved(t, input, filter, strides, padding, [], data_format, dilations)
 
 
-@maps("DepthwiseConv2dNative", domain=TF, error=accumulation())
+@maps("DepthwiseConv2dNative", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def depthwise_conv2d(
     t: Translation,
     input: ir.Value,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.frontends.tensorflow.affine import element_of
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
@@ -63,7 +63,7 @@ class _Result:
         return _Result(self.sizes, [self.places[i] for i in kept], [self.dims[i] for i in kept], self.channels)
 
 
-@maps("Conv2DBackpropInput", domain=TF, error=accumulation(), ignores=_DEVICES)
+@maps("Conv2DBackpropInput", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_DEVICES)
 def conv2d_backprop_input(
     t: Translation,
     input_sizes: ir.Value,
@@ -88,7 +88,7 @@ def conv2d_backprop_input(
     return t.op.Unsqueeze(made, [line.axis])
 
 
-@maps("Conv3DBackpropInputV2", domain=TF, error=accumulation())
+@maps("Conv3DBackpropInputV2", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def conv3d_backprop_input(
     t: Translation,
     input_sizes: ir.Value,
@@ -104,7 +104,7 @@ def conv3d_backprop_input(
     return _transposed(t, _result(t, input_sizes, data_format), filter, out_backprop, forward, data_format)
 
 
-@maps("DepthwiseConv2dNativeBackpropInput", domain=TF, error=accumulation())
+@maps("DepthwiseConv2dNativeBackpropInput", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def depthwise_conv2d_backprop_input(
     t: Translation,
     input_sizes: ir.Value,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.indices import integer_of
 from trueport.frontends.tensorflow.nodes import TF
@@ -16,7 +16,7 @@ __all__: list[str] = []
 _NARROW = {ir.DataType.INT8, ir.DataType.INT16, ir.DataType.UINT8, ir.DataType.UINT16}
 
 
-@maps("Cumsum", domain=TF, error=accumulation())
+@maps("Cumsum", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def cumsum(t: Translation, x: ir.Value, axis: ir.Value, *, exclusive: bool, reverse: bool) -> ir.Value:
     return _running(t, "CumSum", x, axis, exclusive, reverse)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.matrices import Size, multiplied, regrouped, sizes_of, transposed
 from trueport.frontends.tensorflow.nodes import TF
@@ -26,7 +26,7 @@ class _Term:
     letters: str
 
 
-@maps("Einsum", domain=TF, error=accumulation())
+@maps("Einsum", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def einsum(t: Translation, inputs: tuple[ir.Value, ...], *, equation: str) -> ir.Value:
     terms, output = _spelled(t, inputs, equation.replace(" ", ""))
     if any(len(set(letters)) < len(letters) for letters in (*(term.letters for term in terms), output)):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.frontends.tensorflow import numeric
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.integers import integer_power, never_negative
@@ -147,7 +147,7 @@ def squared_difference(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
     return t.op.Mul(difference, difference)
 
 
-@maps("AddN", domain=TF, error=accumulation())
+@maps("AddN", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def add_n(t: Translation, inputs: tuple[ir.Value, ...]) -> ir.Value:
     if len(inputs) > 2 and is_float(inputs[0]):
         return t.op.Sum(*inputs)
@@ -185,7 +185,7 @@ def expm1(t: Translation, x: ir.Value) -> ir.Value:
     return widened(t, functools.partial(numeric.expm1, t), x)
 
 
-@maps("Log", domain=TF, error=ulps(2))
+@maps("Log", domain=TF, error=ulps(2, against=AGAINST_ONE))
 def log(t: Translation, x: ir.Value) -> ir.Value:
     return t.op.Log(x)
 

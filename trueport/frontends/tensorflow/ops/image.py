@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_LARGEST, BITWISE, accumulation, ulps
 from trueport.frontends.tensorflow.colours import hsv_of, rgb_of, split_channels
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
@@ -16,17 +16,17 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("RGBToHSV", domain=TF, error=ulps(8))
+@maps("RGBToHSV", domain=TF, error=ulps(8, against=AGAINST_LARGEST))
 def rgb_to_hsv(t: Translation, images: ir.Value) -> ir.Value:
     return t.op.Concat(*hsv_of(t, *split_channels(t, images)), axis=-1)
 
 
-@maps("HSVToRGB", domain=TF, error=ulps(8))
+@maps("HSVToRGB", domain=TF, error=ulps(8, against=AGAINST_LARGEST))
 def hsv_to_rgb(t: Translation, images: ir.Value) -> ir.Value:
     return rgb_of(t, *split_channels(t, images))
 
 
-@maps("AdjustHue", domain=TF, error=ulps(16))
+@maps("AdjustHue", domain=TF, error=ulps(16, against=AGAINST_LARGEST))
 def adjust_hue(t: Translation, images: ir.Value, delta: ir.Value) -> ir.Value:
     hue, saturation, value = hsv_of(t, *split_channels(t, as_float(t, images)))
     moved = t.op.Add(hue, delta)
@@ -34,7 +34,7 @@ def adjust_hue(t: Translation, images: ir.Value, delta: ir.Value) -> ir.Value:
     return t.cast(rgb_of(t, turned, saturation, value), t.dtype(images))
 
 
-@maps("AdjustSaturation", domain=TF, error=ulps(16))
+@maps("AdjustSaturation", domain=TF, error=ulps(16, against=AGAINST_LARGEST))
 def adjust_saturation(t: Translation, images: ir.Value, scale: ir.Value) -> ir.Value:
     hue, saturation, value = hsv_of(t, *split_channels(t, as_float(t, images)))
     scaled = t.op.Clip(t.op.Mul(saturation, scale), number(t, 0), number(t, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.matrices import multiplied, swapped
 from trueport.frontends.tensorflow.nodes import TF
@@ -20,7 +20,7 @@ _SPARSITY = {"a_is_sparse": "chooses a kernel", "b_is_sparse": "chooses a kernel
 _BYTES = {_D.INT8, _D.UINT8}
 
 
-@maps("MatMul", domain=TF, error=accumulation(), ignores=_GRADIENTS)
+@maps("MatMul", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_GRADIENTS)
 def mat_mul(t: Translation, a: ir.Value, b: ir.Value, *, transpose_a: bool, transpose_b: bool) -> ir.Value:
     return multiplied(t, swapped(t, a) if transpose_a else a, swapped(t, b) if transpose_b else b)
 
@@ -31,13 +31,13 @@ def sparse_mat_mul(t: Translation, a: ir.Value, b: ir.Value, *, transpose_a: boo
     return mat_mul(t, a, b, transpose_a=transpose_a, transpose_b=transpose_b)
 
 
-@maps("BatchMatMul", domain=TF, error=accumulation(), ignores=_BATCH_GRADIENTS)
-@maps("BatchMatMulV2", domain=TF, error=accumulation(), ignores=_BATCH_GRADIENTS)
+@maps("BatchMatMul", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_BATCH_GRADIENTS)
+@maps("BatchMatMulV2", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_BATCH_GRADIENTS)
 def batch_mat_mul(t: Translation, x: ir.Value, y: ir.Value, *, adj_x: bool, adj_y: bool) -> ir.Value:
     return multiplied(t, swapped(t, x) if adj_x else x, swapped(t, y) if adj_y else y)
 
 
-@maps("BatchMatMulV3", domain=TF, error=accumulation(), ignores=_BATCH_GRADIENTS)
+@maps("BatchMatMulV3", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_BATCH_GRADIENTS)
 def batch_mat_mul_v3(t: Translation, x: ir.Value, y: ir.Value, *, adj_x: bool, adj_y: bool) -> ir.Value:
     x, y = swapped(t, x) if adj_x else x, swapped(t, y) if adj_y else y
     wanted = t.output_type()

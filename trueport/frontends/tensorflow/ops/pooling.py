@@ -7,7 +7,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import channel_axis, channels_first, restored, size_at, spatial
@@ -63,14 +63,14 @@ def max_pool3d(
     return _pooled(t, "MaxPool", input, ksize, strides, padding, data_format)
 
 
-@maps("AvgPool", domain=TF, error=accumulation())
+@maps("AvgPool", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def average_pool(
     t: Translation, value: ir.Value, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> ir.Value:
     return _pooled(t, "AveragePool", value, ksize, strides, padding, data_format)
 
 
-@maps("AvgPool3D", domain=TF, error=accumulation())
+@maps("AvgPool3D", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def average_pool3d(
     t: Translation, input: ir.Value, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> ir.Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.numeric import is_float
@@ -41,12 +41,12 @@ def _reduced_dims(t: Translation, x: ir.Value, axes: ir.Value) -> dict[int, int 
     return {axis: dims[axis] for axis in listed}
 
 
-@maps("Sum", domain=TF, error=accumulation())
+@maps("Sum", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def sum_(t: Translation, input: ir.Value, reduction_indices: ir.Value, *, keep_dims: bool) -> ir.Value:
     return _reduced(t, "ReduceSum", input, reduction_indices, keep_dims)
 
 
-@maps("Mean", domain=TF, error=accumulation())
+@maps("Mean", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def mean(t: Translation, input: ir.Value, reduction_indices: ir.Value, *, keep_dims: bool) -> ir.Value:
     made = _reduced(t, "ReduceMean", input, reduction_indices, keep_dims)
     if not is_float(input) or _reduced_dims(t, input, reduction_indices).get(0, 1) is not None:

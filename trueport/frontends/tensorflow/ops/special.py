@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import ulps
+from trueport.fidelity import AGAINST_ONE, ulps
 from trueport.frontends.tensorflow import bessel, error_function, gamma, incomplete, integrals
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
@@ -20,12 +20,12 @@ __all__: list[str] = []
 # Bounds are of doubles, measured against 40 digits; what is rounded to float32 from them lies within one unit.
 
 
-@maps("Erf", domain=TF, error=ulps(3))
+@maps("Erf", domain=TF, error=ulps(3, against=AGAINST_ONE))
 def erf(t: Translation, x: ir.Value) -> ir.Value:
     return error_function.erf(t, x) if is_double(x) else t.op.Erf(x)
 
 
-@maps("Erfc", domain=TF, error=ulps(8))
+@maps("Erfc", domain=TF, error=ulps(8, against=AGAINST_ONE))
 def erfc(t: Translation, x: ir.Value) -> ir.Value:
     # A GELU is found by it, which ONNX has as one operator.
     return mark(in_double(t, functools.partial(error_function.erfc, t), x), "Erfc", x)

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import ulps
+from trueport.fidelity import AGAINST_ONE, ulps
 from trueport.frontends.tensorflow import circular
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
@@ -79,16 +79,16 @@ def cosh(t: Translation, x: ir.Value) -> ir.Value:
     return circular.cosh(t, x) if is_double(x) else t.op.Cosh(x)
 
 
-@maps("Asinh", domain=TF, error=ulps(4))
+@maps("Asinh", domain=TF, error=ulps(4, against=AGAINST_ONE))
 def asinh(t: Translation, x: ir.Value) -> ir.Value:
     return circular.asinh(t, x) if is_double(x) else t.op.Asinh(x)
 
 
-@maps("Acosh", domain=TF, error=ulps(4))
+@maps("Acosh", domain=TF, error=ulps(4, against=AGAINST_ONE))
 def acosh(t: Translation, x: ir.Value) -> ir.Value:
     return circular.acosh(t, x) if is_double(x) else t.op.Acosh(x)
 
 
-@maps("Atanh", domain=TF, error=ulps(4))
+@maps("Atanh", domain=TF, error=ulps(4, against=AGAINST_ONE))
 def atanh(t: Translation, x: ir.Value) -> ir.Value:
     return circular.atanh(t, x) if is_double(x) else t.op.Atanh(x)
