@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import onnx_ir as ir
 
-__all__ = ["MADE_BY", "ORIGIN", "inherit", "mark_origins", "origins", "plain_metadata"]
+__all__ = ["LOCATION", "MADE_BY", "ORIGIN", "inherit", "location", "mark_origins", "origins", "plain_metadata"]
 
 ORIGIN = "trueport.origin"
 MADE_BY = "trueport.made_by"
+LOCATION = "trueport.location"
+"""The layer or the line of the program that a node comes from."""
+
+_TORCH_TRACE = "pkg.torch.onnx.stack_trace"
+_FRAMES = re.compile(r'File "([^"]+)", line (\d+)|^(\S+\.py)\((\d+)\):', re.MULTILINE)
+"""A Python traceback, and the form that PyTorch's older exporter writes into doc strings."""
+_LIBRARIES = re.compile(r"[/\\](torch|torchvision|transformers|keras|tensorflow|onnxscript)[/\\]")
 
 
 def mark_origins(graph: ir.Graph) -> None:
@@ -17,6 +25,8 @@ def mark_origins(graph: ir.Graph) -> None:
     for node in graph.all_nodes():
         made = next((value.name for value in node.outputs if value.name), "")
         node.metadata_props.setdefault(ORIGIN, node.name or made)
+        if found := _traced(node):
+            node.metadata_props.setdefault(LOCATION, found)
 
 
 def origins(node: ir.Node) -> tuple[str, ...]:
@@ -24,11 +34,29 @@ def origins(node: ir.Node) -> tuple[str, ...]:
     return tuple(filter(None, node.metadata_props.get(ORIGIN, "").split("\n")))
 
 
+def location(node: ir.Node) -> str:
+    """The layer or line that a node comes from, as the source recorded it; empty where it did not."""
+    return node.metadata_props.get(LOCATION, "")
+
+
+def _traced(node: ir.Node) -> str:
+    """The innermost line of the user's own program in the trace that an exporter left at a node."""
+    trace = node.metadata_props.get(_TORCH_TRACE, "")
+    # A traceback ends with its innermost frame; a doc string begins with it.
+    frames = _FRAMES.findall(trace)[::-1] or _FRAMES.findall(node.doc_string or "")
+    places = [(file or plain, line or number) for file, line, plain, number in frames]
+    own = [where for where in places if not _LIBRARIES.search(where[0])] or places
+    return ":".join(own[0]) if own else ""
+
+
 def inherit(made: Iterable[ir.Node], *old: ir.Node, by: str) -> None:
     """New nodes go back to what the old ones went back to; ``by`` names the pass."""
     came_from = "\n".join(dict.fromkeys(name for node in old for name in origins(node)))
+    at = next(filter(None, map(location, old)), "")
     for node in made:
         node.metadata_props[ORIGIN] = came_from
+        if at:
+            node.metadata_props[LOCATION] = at
         node.metadata_props[MADE_BY] = by
         if not node.name and old:
             node.name = old[0].name

@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import UNSUPPORTED, Fidelity
 from trueport.ir.places import NodeLike, op_id, place
+from trueport.ir.provenance import location
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.declare import OpMapping, declared_by
 
@@ -35,6 +36,10 @@ class Finding:
     fidelity: Fidelity
     mapping: OpMapping | None
     reasons: tuple[Reason, ...] = ()
+    node: str = ""
+    """the node's name"""
+    source: str = ""
+    """the layer or the line of the program that the node comes from, where that is known"""
 
     def __str__(self) -> str:
         why = "; ".join(reason.because for reason in self.reasons) or self.fidelity.name.lower()
@@ -86,7 +91,7 @@ class Registry:
         """What the target can do with this node, and why not all of it."""
         mapping = self.find(node.op_type, node.domain)
         if mapping is None:
-            return Finding(place(node), op_id(node), UNSUPPORTED, None, (self._no_mapping(node),))
+            return _finding(node, UNSUPPORTED, None, (self._no_mapping(node),))
         reasons = [
             *self._unaudited(node, mapping),
             *_wrong_types(node, mapping),
@@ -99,7 +104,7 @@ class Registry:
         if mapping.because:
             reasons.append(Reason(mapping.fidelity.name.lower(), mapping.because, effect=mapping.fidelity))
         worst = max([mapping.fidelity, *(reason.effect for reason in reasons)])
-        return Finding(place(node), op_id(node), worst, mapping, tuple(reasons))
+        return _finding(node, worst, mapping, tuple(reasons))
 
     def _no_mapping(self, node: NodeLike) -> Reason:
         return Reason(
@@ -117,6 +122,17 @@ class Registry:
                 f"version {mapping.audited} at most",
                 "update trueport, or pin the onnx release that it was made for",
             )
+
+
+def _finding(node: NodeLike, fidelity: Fidelity, mapping: OpMapping | None, reasons: tuple[Reason, ...]) -> Finding:
+    return Finding(
+        place(node), op_id(node), fidelity, mapping, reasons, node.name or "", _source(node) if reasons else ""
+    )
+
+
+def _source(node: NodeLike) -> str:
+    """Looked up only where something is reported: a framework's trace takes time to walk."""
+    return location(node) if isinstance(node, ir.Node) else getattr(node, "location", "")
 
 
 def _wrong_types(node: NodeLike, mapping: OpMapping) -> Iterator[Reason]:

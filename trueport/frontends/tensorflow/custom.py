@@ -41,7 +41,7 @@ def kept_finding(node: SourceNode, domain: str) -> Finding:
     """What the report says of such a node."""
     because = f"{node.op_type} is kept as a node of {domain}; what it computes is not in the file"
     reason = Reason("custom-domain", because, "register a kernel for it where the model runs", LOSSY)
-    return Finding(place(node), op_id(node), LOSSY, None, (reason,))
+    return Finding(place(node), op_id(node), LOSSY, None, (reason,), node.name, node.location)
 
 
 def _is_plain(dtype: Any) -> bool:

@@ -13,6 +13,7 @@ import onnx_ir as ir
 from trueport.errors import ConversionError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, numpy_of, onnx_type
+from trueport.frontends.tensorflow.locations import location_of
 from trueport.frontends.tensorflow.values import Translated
 
 __all__ = ["COMPLEX", "TF", "PartNode", "SourceNode", "attribute"]
@@ -44,6 +45,11 @@ class SourceNode:
         """All attributes of the operator's definition; the node's own private ones are left out."""
         given = self.operation.node_def.attr
         return {a.name: attribute(given[a.name]) for a in self.operation.op_def.attr if a.name in given}
+
+    @property
+    def location(self) -> str:
+        """The user's line, or the layer, that made it."""
+        return location_of(self.operation, self.name)
 
     def output_type(self, index: int) -> ir.DataType:
         """ONNX's element type of an output."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import onnx_ir as ir
@@ -116,7 +117,7 @@ class Translator:
             results = self._handled(node, mapping, op) if kept is None else keep_custom(node, op, kept)
         except ConversionError as error:
             reason = Reason("refused", error.why, error.remedy)
-            self._note(Finding(finding.where, finding.op, UNSUPPORTED, mapping, (reason,)))
+            self._note(replace(finding, fidelity=UNSUPPORTED, reasons=(reason,), source=node.location))
             return [Unknown() for _ in outputs]
         self._note(finding)
         if kept is not None:

@@ -1,0 +1,75 @@
+"""Operators that convert, with something to know about each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import onnx_ir as ir
+
+from trueport.checking.remarks import Severity
+from trueport.checking.rules.base import Hit, Subject, rule
+from trueport.ir.provenance import MADE_BY
+from trueport.ir.schemas import CANONICAL_OPSETS, history
+
+__all__: list[str] = []
+
+_UPGRADE = "upgrade:"
+
+
+@rule(
+    "random-operator",
+    Severity.NOTE,
+    "draws from the target's own generator: the distribution is kept, the values are not",
+    remedy="such a model is compared by shapes and dtypes; feed the random values as an input to compare numbers",
+)
+def random_operators(subject: Subject) -> Iterator[Hit]:
+    for finding in subject.findings:
+        if finding.mapping is not None and finding.mapping.random:
+            yield Hit(finding)
+
+
+@rule("users-operator", Severity.NOTE, "is translated by a declaration of yours")
+def users_operators(subject: Subject) -> Iterator[Hit]:
+    for finding in subject.findings:
+        if finding.mapping is not None and not finding.mapping.by.startswith("trueport."):
+            yield Hit(finding, f"is translated by {finding.mapping.by}")
+
+
+@rule(
+    "custom-operator",
+    Severity.NOTE,
+    "ONNX does not define it: what it computes, and its types and shapes, are known to its declaration alone",
+    targets=("tensorflow",),
+)
+def custom_operators(subject: Subject) -> Iterator[Hit]:
+    for node in subject.nodes():
+        if node.domain not in CANONICAL_OPSETS and not history(node.op_type, node.domain):
+            yield Hit(node)
+
+
+@rule(
+    "control-flow",
+    Severity.NOTE,
+    "stays control flow: branches and loops are kept, not unrolled, and values inside them can't be fetched",
+)
+def control_flow(subject: Subject) -> Iterator[Hit]:
+    for node in subject.nodes():
+        if any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values()):
+            yield Hit(node)
+
+
+@rule(
+    "opset-raised",
+    Severity.NOTE,
+    "was written for an older opset whose meaning differs; it is rewritten in the newest one",
+    targets=("tensorflow",),
+)
+def raised_opsets(subject: Subject) -> Iterator[Hit]:
+    seen: set[str] = set()
+    for node in subject.nodes():
+        made_by = node.metadata_props.get(MADE_BY, "")
+        key = f"{made_by} {node.name}"
+        if made_by.startswith(_UPGRADE) and key not in seen:
+            seen.add(key)
+            op, old, new = made_by.removeprefix(_UPGRADE).rsplit("-", 2)
+            yield Hit(node, f"{op} of version {old} means something else than version {new}: it is rewritten")
