@@ -8,8 +8,11 @@ from typing import Any, Protocol
 import onnx_ir as ir
 from onnx_ir.passes.common import LiftConstantsToInitializersPass
 
+from trueport.errors import NoOracle
 from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.evaluate import evaluate_wide, operation_noise
+from trueport.frontends.torch.capture import TorchCaptured
+from trueport.frontends.torch.wide import WideModule
 from trueport.ir.provenance import mark_origins
 from trueport.mapping.registry import Registry
 from trueport.passes.pipeline import raise_opsets
@@ -18,7 +21,7 @@ from trueport.runtimes.reference import custom_ops
 from trueport.runtimes.wide.evaluate import WideEvaluator
 from trueport.runtimes.wide.noise import rounding_noise
 
-__all__ = ["OnnxOracle", "Oracle", "TensorflowOracle", "Truth"]
+__all__ = ["OnnxOracle", "Oracle", "TensorflowOracle", "TorchOracle", "Truth"]
 
 _NOISY_RUNS = 3
 Truth = tuple[dict[str, Any], list[dict[str, Any]]]
@@ -63,15 +66,31 @@ class TensorflowOracle:
     name = "float64 (TensorFlow's own kernels, operation by operation)"
 
     def __init__(self, captured: Captured, registry: Registry, seed: int = 0) -> None:
-        self._captured = captured
-        self._registry = registry
+        self.captured = captured
+        self.registry = registry
+        self.seed = seed
+
+    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
+        """The truth, and the noisy runs."""
+        exact = evaluate_wide(self.captured, feeds, fetch)
+        noisy = [
+            evaluate_wide(self.captured, feeds, fetch, operation_noise(self.registry, self.seed + run))
+            for run in range(_NOISY_RUNS)
+        ]
+        return exact, noisy
+
+
+class TorchOracle:
+    """A PyTorch module in float64: its own code, every operator widened on its way."""
+
+    name = "float64 (the module's own code, PyTorch's kernels)"
+
+    def __init__(self, captured: TorchCaptured, seed: int = 0) -> None:
+        self._wide = WideModule(captured.module, captured.call)
         self._seed = seed
 
     def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
         """The truth, and the noisy runs."""
-        exact = evaluate_wide(self._captured, feeds, fetch)
-        noisy = [
-            evaluate_wide(self._captured, feeds, fetch, operation_noise(self._registry, self._seed + run))
-            for run in range(_NOISY_RUNS)
-        ]
-        return exact, noisy
+        if fetch is not None:
+            raise NoOracle("inner values of a module are not known in float64", where="the module")
+        return self._wide.run(feeds), [self._wide.run(feeds, self._seed + run) for run in range(_NOISY_RUNS)]

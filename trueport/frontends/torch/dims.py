@@ -1,0 +1,144 @@
+"""Which dims of the inputs stay open, under which names and within which bounds.
+
+Said in words, ``x.0=batch(1..64),x.2=height``, or in PyTorch's own ``dynamic_shapes``. A dim that the network
+itself bounds (a kernel needs three rows) is narrowed to that and noted; one that it fixes is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trueport.errors import UsageError
+from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.call import Call
+
+__all__ = ["OpenDim", "open_dims", "parse_dynamic", "refined", "torch_shapes"]
+
+_WORD = re.compile(r"(?P<input>\w+)\.(?P<axis>\d+)=(?P<name>[A-Za-z_]\w*)(\((?P<low>\d*)\.\.(?P<high>\d*)\))?")
+
+
+@dataclass(frozen=True)
+class OpenDim:
+    """One axis of one input."""
+
+    input: str
+    axis: int
+    name: str
+    low: int = 0
+    high: int | None = None
+
+
+def parse_dynamic(words: str) -> tuple[OpenDim, ...]:
+    """``x.0=batch(1..64),x.2=height``."""
+    found = []
+    for word in filter(None, (part.strip() for part in words.split(","))):
+        match = _WORD.fullmatch(word)
+        if match is None:
+            raise UsageError(
+                f"{word!r} names no dim", where="--dynamic", remedy="write INPUT.AXIS=NAME or INPUT.AXIS=NAME(1..64)"
+            )
+        high = int(match["high"]) if match["high"] else None
+        found.append(OpenDim(match["input"], int(match["axis"]), match["name"], int(match["low"] or 0), high))
+    return tuple(found)
+
+
+def open_dims(call: Call, dynamic: Any) -> tuple[OpenDim, ...]:
+    """What is open, in our words, whichever way it was said."""
+    if dynamic is None:
+        return ()
+    if isinstance(dynamic, str):
+        dims = parse_dynamic(dynamic)
+    elif isinstance(dynamic, Mapping) and all(isinstance(value, str) for value in dynamic.values()):
+        dims = parse_dynamic(",".join(f"{place}={name}" for place, name in dynamic.items()))
+    else:
+        dims = tuple(_from_torch(call, dynamic))
+    for dim in dims:
+        if dim.input not in call.names:
+            raise UsageError(
+                f"there is no input {dim.input!r}", where="dynamic_shapes", remedy=f"inputs: {', '.join(call.names)}"
+            )
+        rank = call.tensors[call.names.index(dim.input)].dim()
+        if dim.axis >= rank:
+            raise UsageError(f"input {dim.input!r} has {rank} axes, none is {dim.axis}", where="dynamic_shapes")
+    return dims
+
+
+def _from_torch(call: Call, dynamic: Any) -> list[OpenDim]:
+    """PyTorch's spec: a tree like the arguments, with {axis: Dim} at each tensor."""
+    known = list(dynamic.values()) if isinstance(dynamic, Mapping) else list(dynamic)
+    leaves = torch.utils._pytree.tree_flatten(known, is_leaf=_is_shape)[0]
+    if len(leaves) != len(call.names):
+        raise UsageError(
+            f"names {len(leaves)} shapes, the call has {len(call.names)} tensors",
+            where="dynamic_shapes",
+            remedy='give one entry per tensor, None for one without open dims; or words: {"x.0": "batch"}',
+        )
+    found = []
+    for name, shape in zip(call.names, leaves, strict=True):
+        axes = shape.items() if isinstance(shape, Mapping) else enumerate(shape or ())
+        found += [_from_dim(name, axis, dim) for axis, dim in axes if dim is not None and not isinstance(dim, int)]
+    return found
+
+
+def _is_shape(value: Any) -> bool:
+    if value is None:
+        return True
+    if isinstance(value, Mapping):
+        return all(isinstance(key, int) for key in value)
+    return isinstance(value, (tuple, list)) and all(
+        item is None or isinstance(item, (int, str)) or hasattr(item, "__name__") or "Dim" in type(item).__name__
+        for item in value
+    )
+
+
+def _from_dim(name: str, axis: int, dim: Any) -> OpenDim:
+    if isinstance(dim, str):
+        return OpenDim(name, axis, dim)
+    known = getattr(dim, "__name__", None)
+    if known is None:  # Dim.DYNAMIC and Dim.AUTO have no name: the place gives one
+        return OpenDim(name, axis, f"{name}_{axis}")
+    high = getattr(dim, "max", None)
+    bounded = isinstance(high, int) and high < 2**31
+    return OpenDim(name, axis, known, int(getattr(dim, "min", 0) or 0), high if bounded else None)
+
+
+def torch_shapes(call: Call, dims: Sequence[OpenDim]) -> Any:
+    """Our words as PyTorch's spec for the arguments: one Dim per name."""
+    made: dict[str, Any] = {}
+    for dim in dims:
+        # Below two PyTorch would take the size for a constant; verification tries one all the same.
+        bounds: dict[str, int] = {"min": max(dim.low, 0)} if dim.high is None else {"min": dim.low, "max": dim.high}
+        made.setdefault(dim.name, torch.export.Dim(dim.name, **bounds))
+    shapes = iter([{dim.axis: made[dim.name] for dim in dims if dim.input == name} or None for name in call.names])
+
+    def shape(leaf: Any) -> Any:
+        return next(shapes) if isinstance(leaf, torch.Tensor) else None
+
+    args, kwargs = torch.utils._pytree.tree_map(shape, (call.args, dict(call.kwargs)))
+    return (*args, *kwargs.values()) if not args or not kwargs else (args, kwargs)
+
+
+def refined(dims: Sequence[OpenDim], message: str) -> tuple[tuple[OpenDim, ...], list[str]]:
+    """The dims as PyTorch's message says they must be, and what it fixes or ties, which is no narrowing.
+
+    The message ends with lines such as ``height = Dim('height', min=3)``, ``batch = 4`` or ``dy = dx + 1``.
+    """
+    suggested = dict(re.findall(r"^\s*(\w+) = (.+?)\s*$", message.partition("Suggested fixes:")[2], re.MULTILINE))
+    frozen = [f"{name} = {what}" for name, what in suggested.items() if not what.startswith("Dim(")]
+    bounds = {name: what for name, what in suggested.items() if what.startswith("Dim(")}
+    made = tuple(replace(dim, **_bounds(bounds[dim.name])) if dim.name in bounds else dim for dim in dims)
+    if made == tuple(dims) and not frozen:
+        # A size of one is a case of its own to PyTorch, also where it comes about on the way: the next size is tried.
+        singular = set(
+            re.findall(r"Not all values of (\w+) = \S+ in the specified range.* satisfy .* != [01]\.", message)
+        )
+        made = tuple(replace(dim, low=dim.low + 1) if dim.name in singular else dim for dim in dims)
+    return made, frozen
+
+
+def _bounds(what: str) -> dict[str, Any]:
+    low, high = re.search(r"min=(\d+)", what), re.search(r"max=(\d+)", what)
+    return ({"low": int(low[1])} if low else {}) | ({"high": int(high[1])} if high else {})

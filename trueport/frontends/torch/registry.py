@@ -1,0 +1,33 @@
+"""PyTorch's operators that Trueport translates itself: those that the exporter lacks, or gets wrong."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from trueport.fidelity import ErrorBound
+from trueport.frontends.torch import ops
+from trueport.mapping.declare import maps
+from trueport.mapping.registry import Registry, build
+
+__all__ = ["maps_torch", "registry"]
+
+_H = TypeVar("_H", bound=Callable[..., Any])
+
+
+def maps_torch(operator: str, *, error: ErrorBound | None = None, **promises: Any) -> Callable[[_H], _H]:
+    """Declare a translation of one of PyTorch's operators: ``@maps_torch("acme::my_op")``.
+
+    The function takes what the operator takes, by onnxscript's types, and builds ONNX with an onnxscript opset.
+    """
+    return maps(operator, domain="torch", error=error, **promises)
+
+
+@functools.cache
+def registry() -> Registry:
+    """All declarations of the family modules."""
+    families = sorted(module.name for module in pkgutil.iter_modules(ops.__path__))
+    return build("onnx", *(importlib.import_module(f"{ops.__name__}.{name}") for name in families))

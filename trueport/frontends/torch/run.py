@@ -1,0 +1,57 @@
+"""A captured module run by PyTorch: as its users call it, or along its captured graph, value by value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trueport.errors import InvalidInput
+from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
+
+__all__ = ["run_eager", "run_inner"]
+
+
+def run_eager(module: Any, call: Call, feeds: Mapping[str, Any]) -> dict[str, Any]:
+    """The module's own Python code."""
+    with inference(module):
+        made = call.run(module, _tensors(call, feeds))
+        return {name: as_array(value) for name, value in made.items()}
+
+
+def run_inner(program: Any, call: Call, feeds: Mapping[str, Any], fetch: Sequence[str]) -> dict[str, Any]:
+    """Values of the captured graph by name, as the graph calls them."""
+    wanted = set(fetch)
+    known = {node.name for node in program.graph.nodes}
+    if missing := sorted(wanted - known):
+        raise InvalidInput(f"the captured graph has no value {missing[0]!r}")
+    found: dict[str, Any] = {}
+
+    class Recording(torch.fx.Interpreter):  # type: ignore[misc]
+        def run_node(self, n: Any) -> Any:
+            value = super().run_node(n)
+            if n.name in wanted and isinstance(value, torch.Tensor):
+                found[n.name] = as_array(value)
+            return value
+
+    with torch.no_grad():
+        Recording(program.graph_module).run(*_placeholders(program, _tensors(call, feeds)))
+    return found
+
+
+def _placeholders(program: Any, tensors: Sequence[Any]) -> list[Any]:
+    """What each placeholder of the graph stands for: a weight, a buffer, a constant or an input."""
+    signature = program.graph_signature
+    held = {**program.state_dict, **program.constants}
+    targets = {
+        **signature.inputs_to_parameters,
+        **signature.inputs_to_buffers,
+        **signature.inputs_to_lifted_tensor_constants,
+    }
+    given = iter(tensors)
+    names = [node.name for node in program.graph.nodes if node.op == "placeholder"]
+    return [held[targets[name]] if name in targets else next(given) for name in names]
+
+
+def _tensors(call: Call, feeds: Mapping[str, Any]) -> list[Any]:
+    return [as_tensor(feeds[name], like) for name, like in zip(call.names, call.tensors, strict=True)]

@@ -1,0 +1,153 @@
+"""What counts as a PyTorch source, and how it becomes a module with an example call."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trueport.errors import InvalidModel, UsageError
+from trueport.frontends.torch._torch import torch
+
+__all__ = ["Opened", "TorchOptions", "is_torch", "open_source"]
+
+_FILES = (".pt2", ".pt", ".pth", ".ts")
+_FACTORY = re.compile(r"[\w.]+:[\w.]+")
+_EXAMPLE = re.compile(r"(?P<name>\w+)=(?P<dtype>\w+)\[(?P<dims>[\d, ]*)\](\((?P<low>-?\d+)\.\.(?P<high>-?\d+)\))?")
+
+
+@dataclass(frozen=True)
+class TorchOptions:
+    """What a caller may say about a PyTorch source."""
+
+    example_inputs: Any = None
+    """a tensor, a tuple of arguments, a dict by parameter, (arguments, keywords), or words like x=float32[1,3,8,8]"""
+    dynamic_shapes: Any = None
+    """PyTorch's own spec, {"x.0": "batch"}, or words like x.0=batch(1..64)"""
+    trust: bool = False
+    """run Python code that a pickled file carries"""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A source that can be called."""
+
+    module: Any
+    """an nn.Module, or a scripted one"""
+    example: Any
+    program: Any = None
+    """an ExportedProgram, when that is what was given"""
+    scripted: bool = False
+
+
+def is_torch(source: Any) -> bool:
+    """By form alone: PyTorch need not be there to know that a source is not its."""
+    if isinstance(source, (str, Path)):
+        return Path(source).suffix in _FILES or (_FACTORY.fullmatch(str(source)) is not None)
+    names = {f"{kind.__module__}.{kind.__name__}" for kind in type(source).__mro__}
+    return bool(names & {"torch.nn.modules.module.Module", "torch.export.exported_program.ExportedProgram"})
+
+
+def open_source(source: Any, options: TorchOptions) -> Opened:
+    """The module behind a source."""
+    example = _example(options.example_inputs)
+    if isinstance(source, (str, Path)):
+        found = _from_file(Path(source), options.trust) if Path(source).suffix in _FILES else _from_factory(str(source))
+    else:
+        found = source
+    if isinstance(found, torch.export.ExportedProgram):
+        return Opened(found.module(), example if example is not None else found.example_inputs, found)
+    if not isinstance(found, torch.nn.Module):
+        raise InvalidModel(
+            f"is a {type(found).__name__}, not an nn.Module", where=str(source), remedy="return the module itself"
+        )
+    if example is None:
+        raise UsageError(
+            "a module does not say what its inputs are",
+            where="example_inputs",
+            remedy='pass example_inputs=…, or --example "x=float32[1,3,224,224]"',
+        )
+    return Opened(found, example, scripted=isinstance(found, torch.jit.ScriptModule))
+
+
+def _from_file(path: Path, trust: bool) -> Any:
+    if not path.is_file():
+        raise InvalidModel("there is no such file", where=str(path))
+    if not zipfile.is_zipfile(path):
+        raise InvalidModel("is not a file of torch.save, torch.export.save or torch.jit.save", where=str(path))
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    if any(name.endswith(("/models/model.json", "serialized_exported_program.json")) for name in names):
+        return torch.export.load(str(path))
+    if any("/code/" in name for name in names):
+        return torch.jit.load(str(path), map_location="cpu")
+    return _unpickled(path, trust)
+
+
+def _unpickled(path: Path, trust: bool) -> Any:
+    if trust:
+        return torch.load(path, map_location="cpu", weights_only=False)
+    try:
+        held = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # pickle's own types, for whatever is not a tensor
+        raise InvalidModel(
+            "holds a pickled Python object, which would run code when it is read",
+            where=str(path),
+            remedy="read it with --trust if you know who wrote it, or save it with torch.export.save",
+        ) from error
+    raise InvalidModel(
+        f"holds a {type(held).__name__} of weights, no network",
+        where=str(path),
+        remedy="name a function that builds the network and loads them: my_pkg.nets:build",
+    )
+
+
+def _from_factory(name: str) -> Any:
+    module_name, _, attribute = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # as `python -m` does: modules in the current folder are found
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"there is no module {error.name!r}", where=name, remedy="write PACKAGE.MODULE:FUNCTION"
+        ) from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            raise UsageError(f"{module_name!r} has no {attribute!r}", where=name)
+        found = getattr(found, part)
+    return found if isinstance(found, (torch.nn.Module, torch.export.ExportedProgram)) else found()
+
+
+def _example(given: Any) -> Any:
+    if isinstance(given, str):
+        given = [given]
+    if isinstance(given, (list, tuple)) and given and all(isinstance(word, str) for word in given):
+        return dict(_tensor(word) for word in _words(given))
+    return given
+
+
+def _words(given: Sequence[str]) -> list[str]:
+    return [word for text in given for word in re.split(r",(?=\w+=)", text.replace(" ", ""))]
+
+
+def _tensor(word: str) -> tuple[str, Any]:
+    match = _EXAMPLE.fullmatch(word)
+    dtype = getattr(torch, match["dtype"], None) if match else None
+    if match is None or not isinstance(dtype, torch.dtype):
+        raise UsageError(
+            f"{word!r} describes no tensor",
+            where="--example",
+            remedy="write NAME=float32[1,3,224,224], or NAME=int64[1,16](0..999) for whole numbers in a range",
+        )
+    shape = [int(dim) for dim in match["dims"].split(",") if dim]
+    generator = torch.Generator().manual_seed(0)
+    if dtype.is_floating_point or dtype.is_complex:
+        return match["name"], torch.randn(shape, generator=generator, dtype=dtype)
+    low, high = int(match["low"] or 0), int(match["high"] or 1)
+    return match["name"], torch.randint(low, high + 1, shape, generator=generator).to(dtype)

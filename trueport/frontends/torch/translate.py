@@ -1,0 +1,218 @@
+"""An ExportedProgram as ONNX, by PyTorch's own exporter: under our names, with open dims named, each node with the
+line of code that it comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.errors import ConversionError, Unsupported
+from trueport.fidelity import EXACT, UNSUPPORTED, Loss
+from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.capture import TorchCaptured
+from trueport.frontends.torch.quiet import quiet
+from trueport.ir.provenance import LOCATION, ORIGIN
+from trueport.mapping.registry import Finding, Reason, Registry
+
+__all__ = ["Translated", "translate"]
+
+_OPSET = 18
+"""The opset that the exporter's translations are written for; ours begin at the canonical one, above it."""
+_TORCH = "torch"
+_MAX_REFUSED = 64
+_STACK = "pkg.torch.onnx.stack_trace"
+_SCOPES = "pkg.torch.onnx.name_scopes"
+_LINE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
+_MISSING = re.compile(
+    r"No (?:ONNX function|decompositions) (?:found|registered) for <OpOverload\(op='([\w:.]+)', overload='(\w+)'\)>"
+)
+_LIBRARIES = re.compile(r"[/\\](torch|torchvision|transformers)[/\\]")
+
+
+@dataclass(frozen=True)
+class Translated:
+    """The ONNX model, and the program that it is the image of, value by value."""
+
+    model: ir.Model
+    program: Any
+    """the ExportedProgram after the exporter's decompositions: its values have the names of the ONNX ones"""
+    findings: tuple[Finding, ...]
+    losses: tuple[Loss, ...]
+
+
+def translate(captured: TorchCaptured, registry: Registry) -> Translated:
+    """All operators that can't be translated come in one error."""
+    table = {_operator(mapping.op): mapping.handler for mapping in registry}
+    refused: dict[Any, Finding] = {}
+    for _ in range(_MAX_REFUSED):
+        try:
+            program = _export(captured.program, {**table, **dict.fromkeys(refused, _stand_in)})
+            break
+        except Exception as error:  # the exporter wraps whatever a translation raises
+            operator = _untranslated(error)
+            if operator is None or operator in refused:
+                raise _failed(error) from error
+            refused[operator] = _refusal(captured.program, operator)
+    if refused:
+        raise Unsupported(list(refused.values()))
+    _refuse_mutations(program.exported_program)
+    model = program.model
+    _name_border(model, captured)
+    _name_dims(model, captured)
+    for node in model.graph.all_nodes():
+        node.metadata_props[ORIGIN] = node.outputs[0].name or node.name or ""
+        node.metadata_props[LOCATION] = _location(node)
+    findings = tuple(_finding(node, registry) for node in _calls(captured.program))
+    return Translated(model, program.exported_program, findings, tuple(_input_mutations(program.exported_program)))
+
+
+def _export(program: Any, table: Mapping[Any, Callable[..., Any]]) -> Any:
+    with quiet(), torch.no_grad():
+        return torch.onnx.export(
+            program,
+            dynamo=True,
+            optimize=False,
+            opset_version=_OPSET,
+            custom_translation_table=dict(table) or None,
+            verbose=False,
+        )
+
+
+def _operator(name: str) -> Any:
+    """``aten::special_entr`` or ``acme::my_op.overload`` as PyTorch's object."""
+    space, _, rest = name.partition("::")
+    packet, _, overload = rest.partition(".")
+    try:
+        return getattr(getattr(getattr(torch.ops, space), packet), overload or "default")
+    except AttributeError as error:
+        raise ConversionError(
+            f"PyTorch has no operator {name!r}", where=name, remedy="import the module that registers it"
+        ) from error
+
+
+def _stand_in(*inputs: Any, **attributes: Any) -> Any:
+    from onnxscript import opset18 as op
+
+    return op.Identity(inputs[0])
+
+
+def _untranslated(error: BaseException) -> Any:
+    """The operator that the exporter has no translation for."""
+    seen: BaseException | None = error
+    while seen is not None:
+        found = _MISSING.search(str(seen))
+        if found:
+            return _operator(f"{found[1].replace('.', '::', 1)}.{found[2]}")
+        seen = seen.__cause__ or seen.__context__
+    return None
+
+
+def _failed(error: Exception) -> ConversionError:
+    chain = []
+    seen: BaseException | None = error
+    while seen is not None:
+        chain.append(seen)
+        seen = seen.__cause__
+    inner = chain[-1]
+    return ConversionError(
+        f"PyTorch's exporter fails: {type(inner).__name__}: {' '.join(str(inner).split())[:300]}",
+        where="the module",
+        remedy='-v shows its own message; declare the operator with @maps_torch("aten::…") to translate it yourself',
+    )
+
+
+def _refusal(program: Any, operator: Any) -> Finding:
+    nodes = [node for node in _calls(program) if node.target == operator]
+    where = line_of(nodes[0].meta.get("stack_trace", "")) if nodes else str(operator)
+    name = str(operator.name())
+    return Finding(
+        where or name,
+        name,
+        UNSUPPORTED,
+        None,
+        (Reason("no-mapping", f"{name} has no translation to ONNX", f'declare it: @maps_torch("{name}")'),),
+    )
+
+
+def _calls(program: Any) -> list[Any]:
+    return [node for node in program.graph.nodes if node.op == "call_function"]
+
+
+def _finding(node: Any, registry: Registry) -> Finding:
+    name = node.target.name() if hasattr(node.target, "name") and callable(node.target.name) else str(node.target)
+    where = f"{node.name} ({line_of(node.meta.get('stack_trace', ''))})"
+    mapping = registry.find(name, _TORCH)
+    return Finding(where, name, mapping.fidelity if mapping else EXACT, mapping)
+
+
+def line_of(stack: str) -> str:
+    """``net.py:12 in forward``: the innermost line of the user's own code in a stack trace."""
+    found = list(_LINE.finditer(stack or ""))
+    own = [frame for frame in found if not _LIBRARIES.search(frame["file"])] or found
+    return f"{Path(own[-1]['file']).name}:{own[-1]['line']} in {own[-1]['function']}" if own else ""
+
+
+def _location(node: ir.Node) -> str:
+    """The line, and the path of the module in which it ran: ``net.py:12 in forward (encoder.layers.0)``."""
+    scopes = re.findall(r"'([^']*)'", node.metadata_props.get(_SCOPES, ""))
+    line = line_of(node.metadata_props.get(_STACK, ""))
+    path = scopes[-2] if len(scopes) > 1 else ""
+    return f"{line} ({path})" if line and path else line or path
+
+
+def _refuse_mutations(program: Any) -> None:
+    changed = list(program.graph_signature.buffers_to_mutate.values())
+    if changed:
+        raise ConversionError(
+            f"forward changes the buffer {changed[0]!r}: a converted model has no state",
+            where=changed[0],
+            remedy="hand the state in as an input and give the new one back as an output",
+        )
+
+
+def _input_mutations(program: Any) -> Iterator[Loss]:
+    for name in program.graph_signature.user_inputs_to_mutate.values():
+        yield Loss(f"input {name!r}", "written into", "the converted model leaves its inputs as they are", EXACT)
+
+
+def _name_border(model: ir.Model, captured: TorchCaptured) -> None:
+    graph = model.graph
+    for value, port in zip(graph.inputs, captured.inputs, strict=True):
+        value.name = port.name
+    taken: set[ir.Value] = set(graph.inputs)
+    for index, port in enumerate(captured.outputs):
+        value = graph.outputs[index]
+        if value in taken or value.is_initializer():
+            node = ir.Node("", "Identity", [value], name=f"{port.name}_copy")
+            node.outputs[0].type, node.outputs[0].shape = value.type, value.shape
+            graph.append(node)
+            value = graph.outputs[index] = node.outputs[0]
+        taken.add(value)
+        value.name = port.name
+
+
+def _name_dims(model: ir.Model, captured: TorchCaptured) -> None:
+    """PyTorch's s77 under the name that the dim was given, everywhere."""
+    names: dict[str, str] = {}
+    places = {(dim.input, dim.axis): dim.name for dim in captured.dims}
+    for value in model.graph.inputs:
+        for axis, size in enumerate(value.shape or ()):
+            if isinstance(size, ir.SymbolicDim) and (value.name, axis) in places:
+                names[str(size.value)] = places[value.name or "", axis]
+    for graph in model.graphs():
+        for value in (*graph.inputs, *graph.outputs, *(v for node in graph for v in node.outputs)):
+            if value.shape is not None:
+                value.shape = ir.Shape([_renamed(size, names) for size in value.shape])
+
+
+def _renamed(size: Any, names: Mapping[str, str]) -> int | str | None:
+    if isinstance(size, int):
+        return size
+    if size.value is None:
+        return None
+    return re.sub(r"[A-Za-z_]\w*", lambda match: names.get(match[0], match[0]), str(size.value))

@@ -1,0 +1,125 @@
+"""A module evaluated in float64 while it runs as it is: every operator that PyTorch dispatches is widened on its way.
+
+The module's own Python code runs, with its own branches and loops, so that this is the truth about the module and not
+about what was captured of it. With ``noise`` each operator also errs as a float of the module's own type may.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from trueport.errors import NoOracle
+from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
+from trueport.frontends.torch.rounding import is_sum, makes_numbers
+
+__all__ = ["WideModule"]
+
+_NARROW = ("float32", "float16", "bfloat16")
+_ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
+
+
+class WideModule:
+    """A copy of a module with its weights in float64."""
+
+    def __init__(self, module: Any, call: Call) -> None:
+        self._call = call
+        self._module = copy.deepcopy(module).double()
+        floats = [tensor.dtype for tensor in (*_state(module), *call.tensors) if tensor.is_floating_point()]
+        # The coarsest type that the module holds: what a float32 part of it rounds is less than that.
+        self._unit = max((_ROUNDOFF.get(_word(dtype), 0.0) for dtype in floats), default=2.0**-24)
+
+    def run(self, feeds: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
+        """Results by name; with a ``seed`` errors of rounding are put in."""
+        given = [
+            _widened(as_tensor(feeds[name], like))
+            for name, like in zip(self._call.names, self._call.tensors, strict=True)
+        ]
+        mode = _Mode() if seed is None else _Mode(self._unit, np.random.default_rng(seed))
+        try:
+            with inference(self._module), _dispatch_mode(mode):
+                results = self._call.run(self._module, given)
+        except (RuntimeError, TypeError, NotImplementedError) as error:
+            raise NoOracle(
+                f"PyTorch can't run it in float64: {' '.join(str(error).split())[:200]}", where="the module"
+            ) from error
+        return {name: as_array(value) for name, value in results.items()}
+
+
+class _Mode:
+    """What is done around each operator."""
+
+    def __init__(self, unit: float = 0.0, generator: np.random.Generator | None = None) -> None:
+        self._unit = unit
+        self._generator = generator
+
+    def step(self, operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+        writes = operator._schema.is_mutable
+        given = {name: _wide_type(value) for name, value in kwargs.items()}
+        # What an operator writes into must stay the tensor that it is.
+        wide = _each(lambda value: _wide_type(value if writes else _widened(value)), list(args))
+        made = operator(*wide, **given)
+        made = made if writes else _each(_widened, made)
+        if self._generator is None or not makes_numbers(operator):
+            return made
+        if writes:
+            _each(lambda value: _is_wide(value) and value.copy_(self._err(value, value)), made)
+            return made
+        sizes = operator(*_each(_magnitude, wide), **given) if is_sum(operator) else made
+        return torch.utils._pytree.tree_map(self._err, made, sizes)
+
+    def _err(self, value: Any, size: Any) -> Any:
+        if not _is_wide(value) or self._generator is None:
+            return value
+        drawn = torch.from_numpy(np.asarray(self._generator.uniform(-1, 1, size=tuple(value.shape))))
+        scale = torch.where(torch.isfinite(size), size.abs(), torch.zeros_like(size))
+        return value + 2 * self._unit * scale * drawn
+
+
+def _dispatch_mode(mode: _Mode) -> Any:
+    """PyTorch's hook; the class is made here because its base is PyTorch's."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Widening(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return mode.step(func, args, kwargs or {})
+
+    return Widening()  # type: ignore[no-untyped-call, unused-ignore]
+
+
+def _state(module: Any) -> list[Any]:
+    return [*module.parameters(), *module.buffers()] if hasattr(module, "parameters") else []
+
+
+def _word(dtype: Any) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _wide_type(value: Any) -> Any:
+    if isinstance(value, torch.dtype):
+        return torch.float64 if _word(value) in _NARROW else torch.complex128 if value.is_complex else value
+    return value
+
+
+def _widened(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return value
+    if value.is_complex():
+        return value.to(torch.complex128)
+    return value.to(torch.float64) if _word(value.dtype) in _NARROW else value
+
+
+def _is_wide(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float64
+
+
+def _magnitude(value: Any) -> Any:
+    return value.abs() if _is_wide(value) else value
+
+
+def _each(change: Callable[[Any], Any], tree: Any) -> Any:
+    return torch.utils._pytree.tree_map(change, tree)

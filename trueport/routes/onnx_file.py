@@ -1,0 +1,45 @@
+"""What every route that ends in an ONNX file does at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import onnx_ir as ir
+
+from trueport.errors import EmitError, UsageError
+from trueport.ir.ports import Port, make_ports
+from trueport.ir.schemas import CANONICAL_OPSETS
+from trueport.passes.outgoing import OLDEST_OPSET
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+
+__all__ = ["checked_opset", "known_to_run", "own_names"]
+
+
+def known_to_run(place: Path) -> None:
+    """ONNX Runtime takes the file, or nothing is kept of it."""
+    try:
+        OnnxRuntimeModel(place).prepare()
+    except Exception as error:  # ONNX Runtime raises types of its own, not public ones
+        raise EmitError(
+            f"ONNX Runtime does not take the model that was made: {' '.join(str(error).split())[:400]}",
+            where=place.name,
+            remedy="nothing was written; report it with the source model",
+        ) from error
+
+
+def own_names(values: Sequence[ir.Value]) -> tuple[Port, ...]:
+    """ONNX takes any name: nothing is renamed at this border."""
+    return tuple(replace(port, parts=(port.name,)) for port in make_ports(values))
+
+
+def checked_opset(opset: int | None) -> int | None:
+    """An opset that can be written, or none."""
+    if opset is not None and not OLDEST_OPSET <= opset <= CANONICAL_OPSETS[""]:
+        raise UsageError(
+            f"opset {opset} is too {'old' if opset < OLDEST_OPSET else 'new'}",
+            where="--opset",
+            remedy=f"opsets from {OLDEST_OPSET} to {CANONICAL_OPSETS['']} can be written",
+        )
+    return opset
