@@ -13,7 +13,7 @@ setup: $(STAMP)
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade -c constraints.txt pip setuptools
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tensorflow,onnxruntime,dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[tensorflow,onnxruntime,torch,dev]'
 	touch $(STAMP)
 
 demo: $(STAMP)
