@@ -10,6 +10,8 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
+from trueport.verifying.causes.quantization import SCALE, ZERO_POINT
+
 __all__ = ["FAULTS", "Fault", "places"]
 
 Change = Callable[[ir.Node, np.random.Generator], bool]
@@ -23,7 +25,7 @@ class Fault:
     ops: frozenset[str] | None
     """operators it applies to; None for all"""
     causes: frozenset[str]
-    """the classes of causes that are right"""
+    """the kinds of causes that are right"""
     change: Change
 
 
@@ -281,16 +283,16 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "scale of quantization",
         _ops("QuantizeLinear DequantizeLinear"),
-        _kinds("weight scale constant"),
+        frozenset({SCALE}),
         _constant(1, _scaled),
     ),
     Fault(
         "zero point",
         _ops("QuantizeLinear DequantizeLinear MatMulInteger"),
-        _kinds("weight constant offset"),
+        frozenset({ZERO_POINT}),
         _constant(2, _plus_one),
     ),
-    Fault("zero point of weights", _ops("MatMulInteger"), _kinds("weight constant"), _constant(3, _plus_one)),
+    Fault("zero point of weights", _ops("MatMulInteger"), frozenset({ZERO_POINT}), _constant(3, _plus_one)),
     Fault(
         "constant of arithmetic",
         _ops("Mul Div Add Sub Pow"),

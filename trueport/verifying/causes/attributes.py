@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from trueport.errors import NoOracle
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.bind import bind_by_schema
 from trueport.verifying.causes.hypothesis import Hypothesis, altered, text
 from trueport.verifying.locate import NodeCase
 
-__all__ = ["other_attributes"]
+__all__ = ["fitted_attributes", "other_attributes"]
 
 _CHOICES: Mapping[str, Sequence[Any]] = {
     "align_corners": (0, 1),
@@ -67,6 +68,7 @@ _CHOICES: Mapping[str, Sequence[Any]] = {
 }
 """Values that are worth a try, by the attribute's name."""
 _MAX_RANK = 5
+_SECANTS = 16
 
 
 def other_attributes(case: NodeCase) -> Iterator[Hypothesis]:
@@ -79,6 +81,45 @@ def other_attributes(case: NodeCase) -> Iterator[Hypothesis]:
             if value != now:
                 words = f"it behaves as with {name} = {text(value)}, the source has {text(now)}"
                 yield Hypothesis("attribute", words, altered(case, **{name: value}))
+
+
+def fitted_attributes(case: NodeCase) -> Iterator[Hypothesis]:
+    """The same node with a number solved for: the one for which the change is what the target shows."""
+    schema = canonical_schema(case.node.op_type, case.node.domain)
+    truth, got = case.truth, np.asarray(case.target)
+    if schema is None or not isinstance(truth, np.ndarray) or truth.dtype.kind != "f" or truth.shape != got.shape:
+        return
+    for name, now in bind_by_schema(case.node, schema).attributes.items():
+        if isinstance(now, float):
+            value = _solved(case, name, now, got.astype(np.float64) - truth)
+            if value is not None and value != now:
+                words = f"it behaves as with {name} = {text(value)}, the source has {text(now)}"
+                yield Hypothesis("attribute", words, altered(case, **{name: value}))
+
+
+def _solved(case: NodeCase, name: str, now: float, change: np.ndarray) -> float | None:
+    """By secants: the share of the target's change that a value of the attribute makes is to be one."""
+    size = float(np.vdot(change, change))
+    if not np.isfinite(size) or size == 0:
+        return None
+
+    def share(value: float) -> float:
+        made = np.asarray(altered(case, **{name: value})())
+        return float(np.vdot(made - case.truth, change)) / size - 1
+
+    before, here = now, now * 1.01 + 1e-6
+    try:
+        low, at = -1.0, share(here)
+        for _ in range(_SECANTS):
+            if at == low or not np.isfinite(at):
+                return None
+            before, here, low = here, here - at * (here - before) / (at - low), at
+            at = share(here)
+            if abs(at) < 1e-7:
+                break
+    except (NoOracle, ValueError, TypeError, IndexError):
+        return None
+    return float(f"{here:.4g}") if np.isfinite(here) else None
 
 
 def _alternatives(case: NodeCase, name: str, now: Any) -> Iterator[Any]:

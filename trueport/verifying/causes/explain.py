@@ -8,15 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import NoOracle
 from trueport.fidelity import Verdict
+from trueport.mapping.registry import Registry
 from trueport.runtimes.base import Model
-from trueport.verifying.causes.attributes import other_attributes
-from trueport.verifying.causes.evidence import direct_evidence, unusual_numbers
+from trueport.verifying.causes.attributes import fitted_attributes, other_attributes
+from trueport.verifying.causes.branches import other_branches
+from trueport.verifying.causes.declared import declared
+from trueport.verifying.causes.evidence import direct_evidence
 from trueport.verifying.causes.hypothesis import Hypothesis, Rule
 from trueport.verifying.causes.operands import other_operands
-from trueport.verifying.causes.operators import other_branches, other_operators, passed_through
+from trueport.verifying.causes.operators import other_operators, passed_through
+from trueport.verifying.causes.quantization import other_quantization
 from trueport.verifying.causes.shapes_of_error import error_patterns
+from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
+from trueport.verifying.causes.ties import near_ties
 from trueport.verifying.judge import judge
 from trueport.verifying.locate import Cause, NodeCase
 
@@ -25,9 +32,12 @@ __all__ = ["explain"]
 RULES: tuple[Rule, ...] = (
     other_branches,
     passed_through,
+    other_quantization,
+    other_special_numbers,
     other_operands,
     other_attributes,
     other_operators,
+    fitted_attributes,
     error_patterns,
 )
 _ENOUGH = 3
@@ -36,9 +46,9 @@ _SECONDS = 20.0
 """For all hypotheses of one node; those after it stay untried, and the cause is said to be unknown."""
 
 
-def explain(case: NodeCase, target: Model, *, k: float) -> tuple[Cause, ...]:
+def explain(case: NodeCase, target: Model, *, k: float, registry: Registry | None = None) -> tuple[Cause, ...]:
     """The causes that fit, likeliest first; never empty."""
-    found = list(direct_evidence(case, target))
+    found = [*direct_evidence(case, target), *declared(case, registry or onnx_operators(), target.runtime)]
     tried = 0
     end = time.monotonic() + _SECONDS
     for hypothesis in _hypotheses(case):
@@ -46,9 +56,9 @@ def explain(case: NodeCase, target: Model, *, k: float) -> tuple[Cause, ...]:
             break
         tried += 1
         if _fits(hypothesis, case, k):
-            evidence = "tried in float64 on the same inputs, it gives the target's numbers"
-            found.append(Cause(hypothesis.kind, hypothesis.what, evidence))
-    found += list(unusual_numbers(case))[: _ENOUGH - len(found)]
+            found.append(Cause(hypothesis.kind, hypothesis.what, hypothesis.evidence))
+    for last in (near_ties, unusual_numbers):
+        found += list(last(case))[: max(0, _ENOUGH - len(found))]
     return tuple(found) or (Cause("unknown", "unknown", f"none of {tried} hypotheses gives the target's numbers"),)
 
 

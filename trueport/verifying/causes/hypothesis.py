@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.ir.schemas import canonical_schema
 from trueport.verifying.locate import NodeCase
 
-__all__ = ["Hypothesis", "Rule", "altered", "replaced", "text"]
+__all__ = ["Hypothesis", "Rule", "altered", "formal", "own_type", "replaced", "text", "with_input", "with_inputs"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Hypothesis:
     kind: str
     what: str
     predict: Callable[[], Any]
+    evidence: str = "tried in float64 on the same inputs, it gives the target's numbers"
 
 
 Rule = Callable[[NodeCase], Iterator[Hypothesis]]
@@ -39,6 +41,24 @@ def replaced(case: NodeCase, op: str, inputs: Sequence[Any], **attributes: Any) 
 def with_inputs(case: NodeCase, inputs: Sequence[Any]) -> Callable[[], Any]:
     """The node on other inputs."""
     return lambda: _output(case, _copy(case.node, case.node.op_type, {}), inputs)
+
+
+def with_input(case: NodeCase, index: int, array: Any) -> Callable[[], Any]:
+    """The node with one input exchanged."""
+    return with_inputs(case, [array if place == index else given for place, given in enumerate(case.inputs)])
+
+
+def formal(node: ir.Node, index: int) -> str:
+    """What the schema calls an input."""
+    schema = canonical_schema(node.op_type, node.domain)
+    return schema.inputs[min(index, len(schema.inputs) - 1)].name if schema and schema.inputs else f"input {index}"
+
+
+def own_type(value: ir.Value, array: Any) -> Any:
+    """The source's own array again: it was widened to be evaluated."""
+    if value.dtype is None or value.dtype == ir.DataType.STRING or not isinstance(array, (np.ndarray, np.generic)):
+        return array
+    return np.asarray(array).astype(value.dtype.numpy())
 
 
 def _output(case: NodeCase, node: ir.Node, inputs: Sequence[Any]) -> Any:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 
-from trueport.ir.schemas import canonical_schema
-from trueport.verifying.causes.hypothesis import Hypothesis, with_inputs
+from trueport.verifying.causes.hypothesis import Hypothesis, formal, with_input, with_inputs
 from trueport.verifying.locate import NodeCase
 
 __all__ = ["other_operands"]
@@ -25,21 +23,10 @@ def other_operands(case: NodeCase) -> Iterator[Hypothesis]:
         value = case.node.inputs[index]
         if value is None or not isinstance(array, np.ndarray):
             continue
-        name = _formal(case, index)
+        name = formal(case.node, index)
         if value.const_value is not None:
             yield from _changed(case, index, name, array)
         yield from _turned(case, index, name, array, weight=value.const_value is not None)
-
-
-def _formal(case: NodeCase, index: int) -> str:
-    schema = canonical_schema(case.node.op_type, case.node.domain)
-    return schema.inputs[min(index, len(schema.inputs) - 1)].name if schema and schema.inputs else f"input {index}"
-
-
-def _with(case: NodeCase, index: int, array: Any) -> Sequence[Any]:
-    inputs = list(case.inputs)
-    inputs[index] = array
-    return inputs
 
 
 def _swapped(case: NodeCase) -> Iterator[Hypothesis]:
@@ -49,7 +36,7 @@ def _swapped(case: NodeCase) -> Iterator[Hypothesis]:
         if one.dtype == other.dtype and (one.shape == other.shape or {a, b} == {0, 1}):
             inputs = list(case.inputs)
             inputs[a], inputs[b] = other, one
-            words = f"inputs {_formal(case, a)} and {_formal(case, b)} are swapped"
+            words = f"inputs {formal(case.node, a)} and {formal(case.node, b)} are swapped"
             yield Hypothesis("swapped", words, with_inputs(case, inputs))
 
 
@@ -57,15 +44,15 @@ def _dropped(case: NodeCase) -> Iterator[Hypothesis]:
     for index, array in enumerate(case.inputs):
         if index == 0 or not isinstance(array, np.ndarray):
             continue
-        name = _formal(case, index)
-        yield Hypothesis("dropped", f"input {name} is ignored", with_inputs(case, _with(case, index, None)))
+        name = formal(case.node, index)
+        yield Hypothesis("dropped", f"input {name} is ignored", with_input(case, index, None))
         if array.dtype.kind in "fiu":
             zeros, ones = np.zeros_like(array), np.ones_like(array)
-            yield Hypothesis("dropped", f"input {name} is taken as zero", with_inputs(case, _with(case, index, zeros)))
-            yield Hypothesis("dropped", f"input {name} is taken as one", with_inputs(case, _with(case, index, ones)))
+            yield Hypothesis("dropped", f"input {name} is taken as zero", with_input(case, index, zeros))
+            yield Hypothesis("dropped", f"input {name} is taken as one", with_input(case, index, ones))
         elif array.dtype == bool:
             kept = np.ones_like(array)
-            yield Hypothesis("dropped", f"the mask {name} is ignored", with_inputs(case, _with(case, index, kept)))
+            yield Hypothesis("dropped", f"the mask {name} is ignored", with_input(case, index, kept))
 
 
 def _changed(case: NodeCase, index: int, name: str, array: np.ndarray) -> Iterator[Hypothesis]:
@@ -73,17 +60,17 @@ def _changed(case: NodeCase, index: int, name: str, array: np.ndarray) -> Iterat
         for step in (1, -1):
             moved = (array.astype(np.int64) + step).astype(array.dtype)
             words = f"{name} is off by {step:+d}"
-            yield Hypothesis("constant", words, with_inputs(case, _with(case, index, moved)))
+            yield Hypothesis("constant", words, with_input(case, index, moved))
         for place in range(min(array.size, 8)):
             for step in (1, -1):
                 one = array.copy().ravel()
                 one[place] += np.asarray(step).astype(one.dtype)
                 words = f"element {place} of {name} is off by {step:+d}"
-                yield Hypothesis("constant", words, with_inputs(case, _with(case, index, one.reshape(array.shape))))
+                yield Hypothesis("constant", words, with_input(case, index, one.reshape(array.shape)))
     if array.dtype.kind == "f":
         for kind in ("float16", "bfloat16"):
             narrow = _rounded(array, kind)
-            yield Hypothesis("dtype", f"{name} is rounded to {kind}", with_inputs(case, _with(case, index, narrow)))
+            yield Hypothesis("dtype", f"{name} is rounded to {kind}", with_input(case, index, narrow))
 
 
 def _turned(case: NodeCase, index: int, name: str, array: np.ndarray, *, weight: bool) -> Iterator[Hypothesis]:
@@ -93,13 +80,11 @@ def _turned(case: NodeCase, index: int, name: str, array: np.ndarray, *, weight:
     for perm in itertools.permutations(range(array.ndim)):
         if perm != tuple(range(array.ndim)) and array.transpose(perm).shape == array.shape:
             words = f"{name} is transposed by {list(perm)}"
-            yield Hypothesis("layout", words, with_inputs(case, _with(case, index, array.transpose(perm))))
+            yield Hypothesis("layout", words, with_input(case, index, array.transpose(perm)))
     if weight:
         for axis in range(array.ndim):
             flipped = np.flip(array, axis)
-            yield Hypothesis(
-                "layout", f"{name} is reversed along axis {axis}", with_inputs(case, _with(case, index, flipped))
-            )
+            yield Hypothesis("layout", f"{name} is reversed along axis {axis}", with_input(case, index, flipped))
 
 
 def _rounded(array: np.ndarray, kind: str) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Another operator in the node's place: dropped, another activation, reduction, pooling or rounding, another branch."""
+"""Another operator in the node's place: dropped, another activation, reduction, pooling or rounding."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis, replaced, with_inputs
+from trueport.verifying.causes.hypothesis import Hypothesis, replaced
 from trueport.verifying.locate import NodeCase
 
-__all__ = ["other_branches", "other_operators", "passed_through"]
+__all__ = ["other_operators", "passed_through"]
 
 _UNARY = tuple(
     """Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity LeakyRelu Log Mish Neg Reciprocal Relu Round
@@ -69,7 +69,7 @@ def passed_through(case: NodeCase) -> Iterator[Hypothesis]:
 
 def _roundings(case: NodeCase) -> Iterator[Hypothesis]:
     """Where the node rounds: the other ways to treat a half."""
-    if case.node.op_type not in ("Round", "QuantizeLinear", "Cast") or not isinstance(case.inputs[0], np.ndarray):
+    if case.node.op_type not in ("Round", "Cast") or not isinstance(case.inputs[0], np.ndarray):
         return
     x = case.inputs[0]
     ways = {
@@ -81,45 +81,5 @@ def _roundings(case: NodeCase) -> Iterator[Hypothesis]:
         "it rounds to the nearest even": np.rint,
     }
     for words, way in ways.items():
-        if case.node.op_type == "QuantizeLinear":
-            yield Hypothesis("rounding", words, lambda way=way: _quantized(case, way))  # type: ignore[misc]
-        elif case.node.op_type == "Round" or np.asarray(case.target).dtype.kind in "iu":
+        if case.node.op_type == "Round" or np.asarray(case.target).dtype.kind in "iu":
             yield Hypothesis("rounding", words, lambda way=way: way(x).astype(np.asarray(case.target).dtype))  # type: ignore[misc]
-
-
-def _quantized(case: NodeCase, way: Any) -> Any:
-    x, scale = case.inputs[0], case.inputs[1]
-    zero = case.inputs[2] if len(case.inputs) > 2 and case.inputs[2] is not None else np.uint8(0)
-    axis = case.node.attributes["axis"].as_int() if "axis" in case.node.attributes else 1
-    shape = [1] * x.ndim
-    if np.ndim(scale) == 1 and np.size(scale) > 1:
-        shape[axis] = -1
-        scale, zero = np.reshape(scale, shape), np.reshape(zero, shape)
-    target = np.asarray(case.target).dtype
-    info = np.iinfo(target)
-    return np.clip(way(x / scale) + np.asarray(zero, np.float64), info.min, info.max).astype(target)
-
-
-def other_branches(case: NodeCase) -> Iterator[Hypothesis]:
-    """Control flow that went another way: the other branch of an If, a loop that does not carry its state on."""
-    if case.node.op_type == "If":
-        other = np.logical_not(case.inputs[0])
-        yield Hypothesis("branch", "it takes the other branch", with_inputs(case, [other]))
-    if case.node.op_type == "Loop":
-        for step in (-1, 1):
-            trips = [np.asarray(case.inputs[0]) + step, *case.inputs[1:]] if case.inputs[0] is not None else None
-            if trips is not None:
-                words = f"it makes {abs(step)} {'step less' if step < 0 else 'step more'}"
-                yield Hypothesis("loop", words, with_inputs(case, trips))
-        yield Hypothesis("loop", "its state is not carried from step to step", lambda: _first_step(case))
-
-
-def _first_step(case: NodeCase) -> Any:
-    """What one step gives: for the state its result, for what is collected that result in every step."""
-    names = [value.name for value in case.node.outputs]
-    place = names.index(case.output)
-    once = with_inputs(case, [np.asarray(1), *case.inputs[1:]])()
-    carried = len(case.inputs) - 2
-    if place < carried:
-        return once
-    return np.broadcast_to(once[:1], np.shape(case.target))

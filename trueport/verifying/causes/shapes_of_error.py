@@ -26,6 +26,8 @@ def error_patterns(case: NodeCase) -> Iterator[Hypothesis]:
     if truth.dtype.kind == "f":
         yield from _narrowed(truth)
         yield from _affine(truth, got.astype(np.float64))
+    else:
+        yield from _wrapped(truth)
     yield from _clipped(truth, got)
     yield from _permuted(truth)
 
@@ -34,8 +36,22 @@ def _narrowed(truth: np.ndarray) -> Iterator[Hypothesis]:
     for kind in (np.float16, ml_dtypes.bfloat16, np.float32, ml_dtypes.float8_e4m3fn):
         with np.errstate(all="ignore"):
             narrow = truth.astype(kind).astype(np.float64)
-        yield Hypothesis("dtype", f"its result is rounded to {np.dtype(kind).name}", lambda n=narrow: n)  # type: ignore[misc]
+        yield Hypothesis("dtype", f"its result is narrowed: rounded to {np.dtype(kind).name}", lambda n=narrow: n)  # type: ignore[misc]
     yield Hypothesis("dtype", "its result is truncated to integers", lambda: np.trunc(truth))
+
+
+def _wrapped(truth: np.ndarray) -> Iterator[Hypothesis]:
+    """Integers that pass through a type which does not hold them."""
+    for kind in (np.int32, np.uint32, np.int16, np.uint16, np.int8, np.uint8):
+        name = np.dtype(kind).name
+        if np.dtype(kind).itemsize <= truth.dtype.itemsize and kind != truth.dtype:
+            wrapped = truth.astype(kind).astype(truth.dtype)
+            yield Hypothesis("dtype", f"its integers are narrowed: they wrap around as {name}", lambda w=wrapped: w)  # type: ignore[misc]
+    for narrow in (np.float32, np.float16):
+        with np.errstate(all="ignore"):
+            rounded = truth.astype(narrow).astype(truth.dtype)
+        words = f"its integers are narrowed: rounded to {np.dtype(narrow).name}"
+        yield Hypothesis("dtype", words, lambda r=rounded: r)  # type: ignore[misc]
 
 
 def _affine(truth: np.ndarray, got: np.ndarray) -> Iterator[Hypothesis]:
