@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import onnx_ir as ir
 
-from trueport.errors import Unsupported
+from trueport.errors import ConversionError, Unsupported
 from trueport.fidelity import UNSUPPORTED
-from trueport.mapping.registry import Finding, Registry
+from trueport.mapping.registry import Finding, Reason, Registry
 
-__all__ = ["assess_model", "refuse_unsupported"]
+__all__ = ["assess_model", "refusal", "refuse_unsupported"]
 
 
 def assess_model(model: ir.Model, registry: Registry) -> tuple[Finding, ...]:
@@ -23,3 +23,8 @@ def refuse_unsupported(findings: Sequence[Finding]) -> None:
     refused = [finding for finding in findings if finding.fidelity == UNSUPPORTED]
     if refused:
         raise Unsupported(refused)
+
+
+def refusal(error: ConversionError) -> Finding:
+    """What convert refuses as a whole, as a finding of check."""
+    return Finding(error.where or "the model", "", UNSUPPORTED, None, (Reason("refused", error.why, error.remedy),))

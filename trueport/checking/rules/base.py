@@ -34,14 +34,20 @@ class Subject:
     model: ir.Model
     target: str
     findings: tuple[Finding, ...] = ()
-    border: tuple[Port, ...] = ()
-    """inputs and outputs as the target will have them"""
+    inputs: tuple[Port, ...] = ()
+    """as the target will have them"""
+    outputs: tuple[Port, ...] = ()
     described: Mapping[str, Any] = field(default_factory=dict)
     """what the source says of itself: opsets, metadata, doc strings"""
 
     @property
     def graph(self) -> ir.Graph:
         return self.model.graph
+
+    def border(self) -> Iterator[tuple[str, Port]]:
+        """All inputs and outputs, each with words for it."""
+        yield from ((f"input {port.name!r}", port) for port in self.inputs)
+        yield from ((f"output {port.name!r}", port) for port in self.outputs)
 
     def nodes(self) -> Iterator[ir.Node]:
         """All nodes, those of inner graphs included."""

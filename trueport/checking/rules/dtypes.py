@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
-from trueport.ir.ports import CONTAINERS, Port
+from trueport.ir.ports import CONTAINERS
 
 __all__: list[str] = []
 
@@ -21,9 +21,9 @@ __all__: list[str] = []
     targets=("tensorflow",),
 )
 def carried_types(subject: Subject) -> Iterator[Hit]:
-    for port in subject.border:
+    for where, port in subject.border():
         if port.element in CONTAINERS:
-            yield Hit(_named(port), f"{port.dtype} is carried as its bits in {CONTAINERS[port.element].name}")
+            yield Hit(where, f"{port.dtype} is carried as its bits in {CONTAINERS[port.element].name}")
 
 
 @rule(
@@ -47,10 +47,10 @@ def carried_types_inside(subject: Subject) -> Iterator[Hit]:
     targets=("tensorflow",),
 )
 def split_ports(subject: Subject) -> Iterator[Hit]:
-    for port in subject.border:
+    for where, port in subject.border():
         if port.kind not in ("tensor", "pair"):
             kind = port.kind.replace("_", " of ")
-            yield Hit(_named(port), f"{kind}: it stands as the tensors {', '.join(map(repr, port.parts))}")
+            yield Hit(where, f"{kind}: it stands as the tensors {', '.join(map(repr, port.parts))}")
 
 
 @rule(
@@ -60,9 +60,9 @@ def split_ports(subject: Subject) -> Iterator[Hit]:
     targets=("onnx",),
 )
 def complex_ports(subject: Subject) -> Iterator[Hit]:
-    for port in subject.border:
+    for where, port in subject.border():
         if port.kind == "pair":
-            yield Hit(_named(port))
+            yield Hit(where)
 
 
 @rule(
@@ -73,9 +73,9 @@ def complex_ports(subject: Subject) -> Iterator[Hit]:
     targets=("tensorflow",),
 )
 def renamed_ports(subject: Subject) -> Iterator[Hit]:
-    for port in subject.border:
+    for where, port in subject.border():
         if port.renamed:
-            yield Hit(_named(port), f"its name in the target is {port.parts[0]!r}, which can't hold all letters")
+            yield Hit(where, f"its name in the target is {port.parts[0]!r}, which can't hold all letters")
 
 
 @rule(
@@ -85,10 +85,6 @@ def renamed_ports(subject: Subject) -> Iterator[Hit]:
     targets=("tensorflow",),
 )
 def strings(subject: Subject) -> Iterator[Hit]:
-    for port in subject.border:
+    for where, port in subject.border():
         if port.element == ir.DataType.STRING:
-            yield Hit(_named(port))
-
-
-def _named(port: Port) -> str:
-    return f"{port.name!r}"
+            yield Hit(where)

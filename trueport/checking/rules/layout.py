@@ -17,7 +17,6 @@ _LAYOUT_PASS = "pass:layout"
     "layout-transpose",
     Severity.NOTE,
     "is moved between channel-first and channel-last here: the numbers stay, the time does not",
-    remedy="--inputs-as-nchw and --outputs-as-nchw move it out of a model that comes from TensorFlow",
 )
 def layout_transposes(subject: Subject) -> Iterator[Hit]:
     for node in subject.nodes():

@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
-from trueport.ir.provenance import MADE_BY
+from trueport.ir.provenance import MADE_BY, origins
 from trueport.ir.schemas import CANONICAL_OPSETS, history
 
 __all__: list[str] = []
@@ -61,15 +61,16 @@ def control_flow(subject: Subject) -> Iterator[Hit]:
 @rule(
     "opset-raised",
     Severity.NOTE,
-    "was written for an older opset whose meaning differs; it is rewritten in the newest one",
+    "was written for an older opset in which the operator differs: it is rewritten in the newest one",
     targets=("tensorflow",),
 )
 def raised_opsets(subject: Subject) -> Iterator[Hit]:
-    seen: set[str] = set()
-    for node in subject.nodes():
-        made_by = node.metadata_props.get(MADE_BY, "")
-        key = f"{made_by} {node.name}"
-        if made_by.startswith(_UPGRADE) and key not in seen:
-            seen.add(key)
-            op, old, new = made_by.removeprefix(_UPGRADE).rsplit("-", 2)
-            yield Hit(node, f"{op} of version {old} means something else than version {new}: it is rewritten")
+    rewritten = {
+        (origin, made_by): None
+        for node in subject.nodes()
+        if (made_by := node.metadata_props.get(MADE_BY, "")).startswith(_UPGRADE)
+        for origin in origins(node)
+    }
+    for origin, made_by in rewritten:
+        op, old, new = made_by.removeprefix(_UPGRADE).rsplit("-", 2)
+        yield Hit(f"node {origin!r} ({op})", f"{op} of version {old} is rewritten in terms of version {new}")

@@ -18,17 +18,14 @@ _SIZED_BY_VALUES = frozenset({"Compress", "NonMaxSuppression", "NonZero", "Seque
 @rule(
     "open-dims",
     Severity.NOTE,
-    "the dim stays open",
-    remedy="convert with --shape NAME=DIMS where one size is enough",
+    "the dim stays open: the target takes any size there",
 )
 def open_dims(subject: Subject) -> Iterator[Hit]:
-    for port in subject.border:
+    for where, port in subject.border():
         dims = [dim for dim in port.shape or () if not isinstance(dim, int)]
         if dims and port.kind == "tensor":
             names = ", ".join(repr(dim) if dim else "one without a name" for dim in dims)
-            yield Hit(
-                f"{port.name!r}", f"stays open in {'one dim' if len(dims) == 1 else f'{len(dims)} dims'}: {names}"
-            )
+            yield Hit(where, f"stays open in {'one dim' if len(dims) == 1 else f'{len(dims)} dims'}: {names}")
 
 
 @rule(
@@ -39,10 +36,9 @@ def open_dims(subject: Subject) -> Iterator[Hit]:
 )
 def shared_dims(subject: Subject) -> Iterator[Hit]:
     ports: dict[str, list[str]] = {}
-    inputs = {value.name for value in subject.graph.inputs}
-    for port in subject.border:
+    for port in subject.inputs:
         for dim in dict.fromkeys(port.shape or ()):
-            if isinstance(dim, str) and port.name in inputs:
+            if isinstance(dim, str):
                 ports.setdefault(dim, []).append(port.name)
     for dim, names in ports.items():
         if len(names) > 1:

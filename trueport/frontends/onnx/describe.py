@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import onnx
 import onnx_ir as ir
 
-__all__ = ["describe"]
+from trueport.fidelity import Loss
+
+__all__ = ["describe", "left_out", "note_left_out"]
+
+_LEFT_OUT = "trueport.left_out"
 
 
 def describe(model: ir.Model) -> dict[str, Any]:
@@ -44,3 +49,27 @@ def _node(node: ir.Node) -> dict[str, Any]:
     if node.metadata_props:
         described["metadata"] = dict(node.metadata_props)
     return described
+
+
+def note_left_out(model: ir.Model, proto: onnx.ModelProto) -> None:
+    """Keep, with the model, what its file holds and the IR has no place for."""
+    losses = []
+    if proto.training_info:
+        losses.append(
+            Loss(
+                "the model",
+                f"{len(proto.training_info)} training graph{'s' * (len(proto.training_info) != 1)} left out",
+                "what is converted is the inference graph",
+            )
+        )
+    if proto.graph.quantization_annotation:
+        names = ", ".join(repr(note.tensor_name) for note in proto.graph.quantization_annotation)
+        losses.append(
+            Loss("the model", f"quantization annotations of {names} left out", "only quantizing operators are carried")
+        )
+    model.meta[_LEFT_OUT] = losses
+
+
+def left_out(model: ir.Model) -> list[Loss]:
+    """What was noted when the model was read."""
+    return list(model.meta.get(_LEFT_OUT, ()))

@@ -18,6 +18,7 @@ import onnx.shape_inference
 import onnx_ir as ir
 
 from trueport.errors import InvalidModel
+from trueport.frontends.onnx.describe import note_left_out
 from trueport.frontends.onnx.dialect import rehome_runtime_operators
 from trueport.frontends.onnx.external import check_external_data
 from trueport.frontends.onnx.sparse import densified
@@ -101,6 +102,7 @@ def _from_proto(proto: onnx.ModelProto, base_dir: Path | None, where: str) -> ir
     if base_dir is not None:
         ir.external_data.set_base_dir(model.graph, base_dir)
     _check(model, where)
+    note_left_out(model, proto)
     return model
 
 
