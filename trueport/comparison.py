@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,47 +10,70 @@ from typing import Any
 from trueport.errors import UsageError
 from trueport.fidelity import Verdict
 from trueport.frontends.tensorflow.sources import Options
+from trueport.runtimes.child import Limits
+from trueport.verifying.asked import Asked
 from trueport.verifying.causes import explain
+from trueport.verifying.data import Data
+from trueport.verifying.feeding import Feeding, feed
 from trueport.verifying.harness import feeding_hints
-from trueport.verifying.inputs import make_inputs
 from trueport.verifying.judge import DEFAULT_K
 from trueport.verifying.locate import Located
 from trueport.verifying.locate import locate as walk
-from trueport.verifying.oracle import OnnxOracle, Oracle
+from trueport.verifying.oracle import OnnxOracle
 from trueport.verifying.pairing import PairedModel, pair
 from trueport.verifying.reproduce import write_reproducer
-from trueport.verifying.samples import make_samples
-from trueport.verifying.subjects import Subject, as_source, as_target
+from trueport.verifying.sizes import Dims
+from trueport.verifying.subjects import Running, Subject, as_source, as_target
 from trueport.verifying.verify import Verification, verify_runs
 
 __all__ = ["locate", "verify"]
-
-Samples = Iterable[Mapping[str, Any]]
 
 
 def verify(
     source: Any,
     target: Any,
     *,
-    data: Samples | None = None,
+    data: Data | None = None,
+    samples: int | None = None,
     seed: int = 0,
-    k: float = DEFAULT_K,
+    dims: Dims | None = None,
+    k: float | None = None,
+    strict: bool = False,
+    rtol: float | None = None,
+    atol: float | None = None,
+    thorough: bool = False,
+    isolate: bool = False,
+    timeout: float | None = None,
+    memory: int | None = None,
     ops: Sequence[Any] = (),
     signature: str | None = None,
 ) -> Verification:
     """Judge ``target`` by the float64 truth of ``source`` and by the source's own noise.
 
-    Both may be an ONNX file or model, a SavedModel, a Keras model or file, a TensorFlow function, made by any tool.
-    ``data``: inputs by the source's names; seeded ones are made when there are none.
+    Both may be an ONNX file or model, a SavedModel, a Keras model or file, a TensorFlow function, a TFLite file or its
+    bytes, made by any tool.
+
+    ``data``: inputs by the source's names: an .npz or .npy file, a folder of them, ``"module:loader"``, or anything
+    that yields dicts (or tuples, or arrays); walked through once, not held. Seeded inputs are made when there are none:
+    ``samples`` sets, open dims bound as ``dims`` says (``{"batch": [1, 3, 8]}``; a ``range`` for bounds).
+
+    ``k``: how many times what rounding explains is faithful. ``strict``: nothing but the same bits is. ``rtol`` and
+    ``atol``: what departs but stays within them is *within tolerance*; without them there is no such verdict.
+
+    ``thorough``: the source in every way that its runtime has (levels of optimization, threads, kernels) for the floor.
+    ``isolate``: models in processes of their own, each call limited to ``timeout`` seconds and ``memory`` bytes.
     """
-    subject, paired = _pair(source, target, ops, Options(signature=signature))
+    running = Running(_limits(isolate, timeout, memory), thorough)
+    wish = Asked.of(k, strict, rtol, atol)
+    subject, paired = _pair(source, target, ops, Options(signature=signature), running)
     oracle = subject.make_oracle()
-    samples = list(_samples(subject, oracle, seed) if data is None else data)
-    found = verify_runs(subject.executions, paired, samples, oracle, k=k, allowed_ulps=subject.allowed())
-    if found.verdict != Verdict.DEPARTS or isinstance(oracle, str) or not samples:
+    feeding = Feeding(data, samples, seed, dims, special=samples is None)
+    inputs = feed(feeding, subject.executions[0], paired, oracle)
+    found = verify_runs(subject.executions, paired, inputs, oracle, wish=wish, allowed_ulps=subject.allowed())
+    if found.verdict != Verdict.DEPARTS or isinstance(oracle, str) or strict:
         return found
-    feeds = samples[0]
-    hints = feeding_hints(subject.executions[0].run(feeds), paired, feeds, oracle.run(feeds)[0], k)
+    shown = found.shown_by
+    hints = feeding_hints(subject.executions[0].run(shown), paired, shown, oracle.run(shown)[0], wish.k)
     return replace(found, hints=tuple(hints))
 
 
@@ -58,8 +81,10 @@ def locate(
     source: Any,
     target: Any,
     *,
-    data: Samples | None = None,
+    data: Data | None = None,
+    samples: int | None = None,
     seed: int = 0,
+    dims: Dims | None = None,
     k: float = DEFAULT_K,
     ops: Sequence[Any] = (),
     signature: str | None = None,
@@ -77,8 +102,8 @@ def locate(
             "only ONNX sources can be walked node by node so far",
             remedy="compare with the ONNX model the target was made from",
         )
-    samples = make_inputs(oracle.model, seed=seed) if data is None else list(data)
-    worst = max(samples, key=lambda feeds: _worst(subject, paired, feeds, oracle, k))
+    inputs = list(feed(Feeding(data, samples, seed, dims), subject.executions[0], paired, oracle))
+    worst = max(inputs, key=lambda feeds: _worst(subject, paired, feeds, oracle, k))
     found = walk(subject.executions, paired, worst, oracle, k=k)
     if found.culprit is None or found.culprit.case is None:
         return found
@@ -88,21 +113,22 @@ def locate(
     return replace(found, culprit=culprit, feeds=worst)
 
 
-def _samples(subject: Subject, oracle: Oracle | str, seed: int) -> Samples:
-    """By what the graph does with its inputs where there is a graph, by their types alone elsewhere."""
-    if isinstance(oracle, OnnxOracle):
-        return make_inputs(oracle.model, seed=seed)
-    return make_samples(subject.executions[0].inputs, seed=seed)
-
-
 def _worst(subject: Subject, target: PairedModel, feeds: Mapping[str, Any], oracle: OnnxOracle, k: float) -> float:
-    found = verify_runs(subject.executions, target, [feeds], oracle, k=k)
+    found = verify_runs(subject.executions, target, [feeds], oracle, wish=Asked(k))
     return max((output.ratio for output in found.outputs), default=-1.0)
 
 
-def _pair(source: Any, target: Any, ops: Sequence[Any], options: Options) -> tuple[Subject, PairedModel]:
-    subject = as_source(source, options, ops)
-    model = as_target(target, options)
+def _limits(isolate: bool, timeout: float | None, memory: int | None) -> Limits | None:
+    if not isolate and (timeout is not None or memory is not None):
+        raise UsageError("limits hold in a process of its own only", remedy="ask for isolate=True (--isolate) as well")
+    return Limits(timeout, memory) if isolate else None
+
+
+def _pair(
+    source: Any, target: Any, ops: Sequence[Any], options: Options, running: Running | None = None
+) -> tuple[Subject, PairedModel]:
+    subject = as_source(source, options, ops, running)
+    model = as_target(target, options, running)
     plain = subject.executions[0]
     inputs, outputs = pair(plain.inputs, model.inputs, "inputs"), pair(plain.outputs, model.outputs, "outputs")
     return subject, PairedModel(model, inputs, outputs)

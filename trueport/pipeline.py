@@ -21,7 +21,7 @@ from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
 from trueport.routes.tensorflow_to_onnx import TensorflowToOnnx
 from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.samples import make_samples
+from trueport.verifying.feeding import quick_inputs
 from trueport.verifying.verify import Verification, verify_runs
 
 __all__ = ["Conversion", "check", "convert", "convert_file"]
@@ -67,7 +67,7 @@ class Job:
             return verify_runs(
                 sources,
                 target,
-                make_samples(sources[0].inputs) if data is None else data,
+                quick_inputs(sources[0], self.route.graph().graph) if data is None else data,
                 self.route.oracle(),
                 allowed_ulps=allowed_ulps(self.route.graph(), self.route.bounds),
                 random=random,

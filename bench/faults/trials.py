@@ -25,7 +25,7 @@ from trueport.frontends.onnx.load import load_onnx
 from trueport.pipeline import convert, convert_file
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
-from trueport.verifying.inputs import make_inputs
+from trueport.verifying.inputs import graph_ports, make_inputs
 from trueport.verifying.oracle import OnnxOracle
 
 __all__ = ["Trial", "run_faithful", "run_faults", "trials"]
@@ -88,7 +88,7 @@ def _trial(
 ) -> Trial:
     kind = "tensorflow" if tensorflow else "onnxruntime"
     oracle = OnnxOracle(load_onnx(source), registry())
-    feeds = make_inputs(oracle.model, seed=0)
+    feeds = make_inputs(graph_ports(oracle.model.graph), oracle.model.graph, seed=0)
     try:
         plain, other = (OnnxRuntimeModel(model, optimize=False) for model in (source, changed))
         visible = any(_differs(oracle, plain, other, sample) for sample in feeds)
@@ -153,7 +153,8 @@ def run_faithful(models: str = "") -> str:
         if models not in name:
             continue
         source = make()
-        feeds = make_inputs(OnnxOracle(load_onnx(source), registry()).model, seed=1)
+        graph = OnnxOracle(load_onnx(source), registry()).model.graph
+        feeds = make_inputs(graph_ports(graph), graph, seed=1)
         with tempfile.TemporaryDirectory() as folder:
             for kind, target in _forms(source, Path(folder)):
                 found = verify(source, target, data=feeds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,17 @@ from trueport.errors import InvalidInput
 from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port
 
-__all__ = ["Model"]
+__all__ = ["Model", "Operation"]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A node of a loaded model's main graph, with the model's own names for what it reads and makes."""
+
+    name: str
+    op: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 class Model(ABC):
@@ -37,9 +48,28 @@ class Model(ABC):
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         """Run only what lies between inner values that are given and others that are asked for.
 
-        ``feeds`` are the model's own inputs, for what does not pass through the given values.
+        ``feeds`` are the model's own inputs, for what does not pass through the given values. A value that is both
+        given and asked for is computed, and what uses it gets the given one.
         """
         raise InvalidInput(f"parts of a model can't be run in {self.runtime}")
+
+    def opened(self) -> Model:
+        """The same model with what it calls written out, so that every inner value has a name that can be fetched."""
+        return self
+
+    def output_values(self) -> Mapping[str, str]:
+        """Outputs by name: the name under which ``inner`` has each; none where it is not known."""
+        known = self.inner()
+        return {port.name: port.name for port in self.outputs if port.name in known}
+
+    @property
+    def keeps_names(self) -> bool:
+        """Whether inner values stand under the source's names, as Trueport records them."""
+        return False
+
+    def operations(self) -> Sequence[Operation]:
+        """The main graph in an order in which it can be run, as far as the runtime shows it."""
+        return ()
 
     def constants(self) -> Mapping[str, Any]:
         """Weights under the source's names, in the source's order of axes, as far as the model keeps them."""

@@ -16,24 +16,29 @@ from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
 from trueport.runtimes.tensorflow import SavedModel
+from trueport.runtimes.tflite import TfliteModel
 
 __all__ = ["load_model", "load_sources"]
 
 
-def load_model(path: str | Path, *, optimize: bool = True) -> Model:
-    """Open an artifact for running: an .onnx file or a SavedModel's folder.
+def load_model(path: str | Path, *, optimize: bool = True, **settings: Any) -> Model:
+    """Open an artifact for running: an .onnx file, a .tflite file or a SavedModel's folder.
 
     ``optimize=False`` keeps ONNX Runtime from fusing nodes, which changes numbers (quantized ones too).
+    ``settings`` are those of the runtime: ``level`` and ``threads`` of ONNX Runtime, ``signature`` of a SavedModel, and
+    ``signature``, ``kernels`` and ``threads`` of TFLite.
     """
     place = Path(path)
     if not place.exists():
         raise InvalidModel("there is no such file or folder", where=str(path))
     if (place / "saved_model.pb").exists():
-        return SavedModel(place)
+        return SavedModel(place, **settings)
     if place.is_file() and place.suffix == ".onnx":
-        return OnnxRuntimeModel(place, optimize=optimize)
+        return OnnxRuntimeModel(place, optimize=optimize, **settings)
+    if place.is_file() and place.suffix == ".tflite":
+        return TfliteModel(place, **settings)
     raise InvalidModel(
-        "is neither an .onnx file nor a SavedModel",
+        "is neither an .onnx or .tflite file nor a SavedModel",
         where=str(path),
         remedy="a SavedModel is a folder with saved_model.pb",
     )

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import onnx
@@ -18,17 +18,28 @@ from trueport.ir.artifact import InnerValue
 from trueport.ir.layouts import source_names
 from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports, pack, unpack
+from trueport.ir.provenance import ORIGIN
 from trueport.ir.schemas import EXTENSIONS
 from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
-from trueport.runtimes.base import Model
+from trueport.runtimes.base import Model, Operation
 from trueport.runtimes.ort_arrays import run_session
+from trueport.runtimes.parts import pruned
 
-__all__ = ["OnnxRuntimeModel", "cpu_kernels", "extensions_library"]
+__all__ = ["LEVELS", "Level", "OnnxRuntimeModel", "cpu_kernels", "extensions_library"]
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 _extensions: Any = LazyModule("onnxruntime_extensions", "onnxruntime-extensions", "extensions")
 _OPEN_END = 2**31 - 1
+
+Level = Literal["none", "basic", "extended", "all"]
+LEVELS: Mapping[Level, str] = {
+    "none": "ORT_DISABLE_ALL",
+    "basic": "ORT_ENABLE_BASIC",
+    "extended": "ORT_ENABLE_EXTENDED",
+    "all": "ORT_ENABLE_ALL",
+}
+"""How far ONNX Runtime rewrites a graph before it runs it."""
 
 
 def extensions_library() -> str:
@@ -73,10 +84,19 @@ class OnnxRuntimeModel(Model):
 
     runtime = "onnxruntime"
 
-    def __init__(self, source: str | Path | onnx.ModelProto, *, optimize: bool = True) -> None:
+    def __init__(
+        self,
+        source: str | Path | onnx.ModelProto,
+        *,
+        optimize: bool = True,
+        level: Level | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """``level`` is more exact than ``optimize``; ``threads`` within an operator, all cores if not given."""
         self._folder = None if isinstance(source, onnx.ModelProto) else Path(source).resolve().parent
         self._proto = source if isinstance(source, onnx.ModelProto) else onnx.load(source, load_external_data=False)
-        self._optimize = optimize
+        self._level: Level = level or ("all" if optimize else "none")
+        self._threads = threads
         self._sessions: dict[tuple[str, ...], Any] = {}
         graph = from_proto(self._proto).graph
         initializers = set(graph.initializers)
@@ -89,6 +109,10 @@ class OnnxRuntimeModel(Model):
         """Make the session now: raises ONNX Runtime's own error if it can't run the model."""
         self._session(())
 
+    def graph(self) -> ir.Graph:
+        """The model's main graph; its large weights are not read."""
+        return from_proto(self._proto).graph
+
     def inner(self) -> Mapping[str, InnerValue]:
         return self._inner
 
@@ -99,6 +123,16 @@ class OnnxRuntimeModel(Model):
         session = self._session(tuple(dict.fromkeys(v.tensor for v in held if v.tensor not in declared)))
         checked = {port.name: _feed(port, feeds[port.name]) for port in self.inputs}
         return _restored(names, held, run_session(session, [value.tensor for value in held], checked))
+
+    @property
+    def keeps_names(self) -> bool:
+        return any(entry.key == ORIGIN for node in self._proto.graph.node for entry in node.metadata_props)
+
+    def operations(self) -> Sequence[Operation]:
+        return [
+            Operation(node.name, node.op_type, tuple(filter(None, _reads(node))), tuple(node.output))
+            for node in self._proto.graph.node
+        ]
 
     def constants(self) -> Mapping[str, Any]:
         return {t.name: onnx.numpy_helper.to_array(t, str(self._folder or "")) for t in self._proto.graph.initializer}
@@ -111,9 +145,9 @@ class OnnxRuntimeModel(Model):
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         given = {self._held(name).tensor: _turned(array, self._held(name)) for name, array in fed.items()}
         held = [self._held(name) for name in fetch]
-        part = self._between(set(given), [value.tensor for value in held])
+        part = self._between(given, [value.tensor for value in held])
         own = {port.name: _feed(port, feeds[port.name]) for port in self.inputs}
-        everything = {**own, **given}
+        everything = {**own, **given, **{_given_name(name): array for name, array in given.items()}}
         session = self._open(part)
         arrays = session.run(
             [value.tensor for value in held], {i.name: everything[i.name] for i in session.get_inputs()}
@@ -124,7 +158,7 @@ class OnnxRuntimeModel(Model):
         """The given values keep their names; where one is held in another order, a transpose leads to it."""
         held = {name: self._inner[name] for name in fed if name in self._inner}
         wanted = self._inner.get(fetch, InnerValue(fetch))
-        part = self._between({value.tensor for value in held.values()}, [wanted.tensor])
+        part = self._between({value.tensor: fed[name] for name, value in held.items()}, [wanted.tensor])
         for name, value in held.items():
             if value.perm:
                 turned = onnx.helper.make_node("Transpose", [name], [value.tensor], perm=value.perm)
@@ -135,30 +169,45 @@ class OnnxRuntimeModel(Model):
             back = [int(axis) for axis in np.argsort(wanted.perm)]
             part.graph.node.append(onnx.helper.make_node("Transpose", [wanted.tensor], ["reproduced"], perm=back))
             part.graph.output[0].name = "reproduced"
+        for tensor in pruned(part).graph.initializer:
+            if onnx.external_data_helper.uses_external_data(tensor):
+                onnx.external_data_helper.load_external_data_for_tensor(tensor, str(self._folder))
+                tensor.ClearField("data_location")
         onnx.save(part, place)
 
-    def _between(self, given: set[str], wanted: Sequence[str]) -> onnx.ModelProto:
+    def _between(self, given: Mapping[str, Any], wanted: Sequence[str]) -> onnx.ModelProto:
         """The nodes that make ``wanted`` out of ``given`` and the model's inputs."""
         made = {name: node for node in self._proto.graph.node for name in node.output if name}
         needed: set[str] = set()
         waiting = list(wanted)
         while waiting:
             name = waiting.pop()
-            if name in needed or name in given:
+            if name in needed or (name in given and name not in wanted):
                 continue
             needed.add(name)
-            waiting += [used for used in _reads(made[name]) if name in made] if name in made else []
-        part = onnx.ModelProto()
-        part.CopyFrom(self._proto)
-        del part.graph.node[:], part.graph.input[:], part.graph.output[:], part.graph.value_info[:]
+            waiting += [used for used in _reads(made[name]) if used not in given] if name in made else []
+        both = set(given) & set(wanted)
+        part = onnx.ModelProto(ir_version=self._proto.ir_version, opset_import=self._proto.opset_import)
+        part.functions.extend(self._proto.functions)
+        part.graph.name = self._proto.graph.name
         part.graph.node.extend(node for node in self._proto.graph.node if needed & set(node.output))
+        for node in part.graph.node if both else ():
+            _reread(node, both)
+        used = {name for node in part.graph.node for name in _reads(node)} | set(wanted)
+        part.graph.initializer.extend(weight for weight in self._proto.graph.initializer if weight.name in used)
+        part.graph.sparse_initializer.extend(self._proto.graph.sparse_initializer)
         part.graph.input.extend(i for i in self._proto.graph.input if i.name in needed)
-        part.graph.input.extend(_typed(name, self._types[name]) for name in sorted(given))
+        for name in sorted(given):
+            given_as = _given_name(name) if name in both else name
+            if given_as in used or not both:
+                part.graph.input.append(_typed(given_as, self._types[name], given[name]))
         part.graph.output.extend(onnx.ValueInfoProto(name=name) for name in wanted)
         return part
 
     def _session(self, extra: tuple[str, ...]) -> Any:
         if extra not in self._sessions:
+            # Each holds all weights: beside the plain one only the last is kept.
+            self._sessions = {key: held for key, held in self._sessions.items() if not key}
             self._sessions[extra] = self._make_session(extra)
         return self._sessions[extra]
 
@@ -170,13 +219,14 @@ class OnnxRuntimeModel(Model):
 
     def _open(self, proto: onnx.ModelProto) -> Any:
         options = ort.SessionOptions()
-        options.log_severity_level = 3
+        options.log_severity_level = 4  # what fails is raised; it need not be printed as well
         # By default it quantizes the activations, too, where only the weights of a product are dequantized.
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         if any(opset.domain == EXTENSIONS for opset in proto.opset_import):
             options.register_custom_ops_library(extensions_library())
-        if not self._optimize:
-            options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, LEVELS[self._level])
+        if self._threads is not None:
+            options.intra_op_num_threads = self._threads
         if self._folder is not None:
             options.add_session_config_entry("session.model_external_initializers_file_folder_path", str(self._folder))
         return ort.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
@@ -194,6 +244,21 @@ def _inner_values(graph: ir.Graph) -> dict[str, InnerValue]:
     return found
 
 
+def _given_name(name: str) -> str:
+    """What a value is called where it is given, though it is computed as well."""
+    return f"{name}#given"
+
+
+def _reread(node: onnx.NodeProto, given: set[str]) -> None:
+    """Let a node, and its graphs, use what is given."""
+    node.input[:] = [_given_name(name) if name in given else name for name in node.input]
+    for graph in (g for a in node.attribute for g in [a.g, *a.graphs]):
+        for inner in graph.node:
+            _reread(inner, given)
+        for output in graph.output:
+            output.name = _given_name(output.name) if output.name in given else output.name
+
+
 def _reads(node: onnx.NodeProto) -> list[str]:
     """Names a node uses, its graphs' outer ones included."""
     inner = [name for a in node.attribute for g in [a.g, *a.graphs] for n in g.node for name in _reads(n)]
@@ -201,8 +266,12 @@ def _reads(node: onnx.NodeProto) -> list[str]:
     return [name for name in [*node.input, *inner] if name]
 
 
-def _typed(name: str, dtype: ir.DataType | None) -> onnx.ValueInfoProto:
-    return onnx.helper.make_tensor_value_info(name, int(dtype or ir.DataType.FLOAT), None)
+def _typed(name: str, dtype: ir.DataType | None, array: Any) -> onnx.ValueInfoProto:
+    """By what the model says of its type, and where it says nothing by what is given."""
+    if dtype is None:
+        given = np.asarray(array).dtype
+        dtype = ir.DataType.STRING if given.kind in "OUS" else ir.DataType.from_numpy(given)
+    return onnx.helper.make_tensor_value_info(name, int(dtype), None)
 
 
 def _turned(array: Any, held: InnerValue) -> Any:

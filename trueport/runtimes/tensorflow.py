@@ -13,7 +13,9 @@ from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import ArtifactMap, InnerValue
 from trueport.ir.ports import Port, pack, unpack
 from trueport.lazy import LazyModule
-from trueport.runtimes.base import Model
+from trueport.runtimes.base import Model, Operation
+from trueport.runtimes.inlined import inlined
+from trueport.runtimes.parts_tensorflow import Cut, write_part
 
 __all__ = ["FunctionModel", "SavedModel"]
 
@@ -46,12 +48,41 @@ class FunctionModel(Model):
         results = {name: value.numpy() for name, value in self._call(**tensors).items()}
         return {port.name: unpack(port, results) for port in self.outputs}
 
+    def compiled(self) -> FunctionModel:
+        """The same, compiled by XLA when it runs."""
+        compiled = tf.function(lambda **tensors: self._call(**tensors), jit_compile=True, autograph=False)
+        return FunctionModel(compiled, self._traced, self._map, self._keeps)
+
     def inner(self) -> Mapping[str, InnerValue]:
         if self._map.values:
             return self._map.values
         # Another tool's model: TensorFlow's own names are all there is.
-        names = [tensor.name for operation in self._traced.graph.get_operations() for tensor in operation.outputs]
+        tensors = [t for operation in self._traced.graph.get_operations() for t in operation.outputs]
+        names = [tensor.name for tensor in tensors if tensor.dtype.name not in ("resource", "variant")]
         return {name.removesuffix(":0"): InnerValue(name) for name in names}
+
+    def opened(self) -> Model:
+        if self._map.values:
+            return self
+        flat = inlined(self._traced)
+        return self if flat is self._traced else FunctionModel(flat, flat, self._map, (self, self._keeps))
+
+    def output_values(self) -> Mapping[str, str]:
+        if self._map.values:
+            return super().output_values()
+        made = self._traced.structured_outputs
+        tensors = {port.name: made.get(port.parts[0]) for port in self.outputs} if isinstance(made, Mapping) else {}
+        return {name: t.name.removesuffix(":0") for name, t in tensors.items() if hasattr(t, "op")}
+
+    @property
+    def keeps_names(self) -> bool:
+        return bool(self._map.values)
+
+    def operations(self) -> Sequence[Operation]:
+        return [
+            Operation(o.name, o.type, tuple(t.name for t in o.inputs), tuple(t.name for t in o.outputs))
+            for o in self._traced.graph.get_operations()
+        ]
 
     def constants(self) -> Mapping[str, Any]:
         variables = {v.name.split(":")[0]: v for v in getattr(self._traced, "variables", ())}
@@ -79,38 +110,25 @@ class FunctionModel(Model):
 
     def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
         """A SavedModel whose ``part`` takes the given values in the order of their names."""
-        names = sorted(fed)
-        given = [self.inner().get(name) for name in names]
-        held = self._held(fetch)
-        inner = [value for value in given if value is not None]
-        run = self._prune([held.tensor], [value.tensor for value in inner])
-        parts: dict[str, np.ndarray] = {}
-        for port in self.inputs:
-            parts.update(pack(port, feeds[port.name]))
-        own = {port.name: port.parts[0] for port in self.inputs}
-
-        def part(*arrays: Any) -> Any:
-            by_name = dict(zip(names, arrays, strict=True))
-            outer = [by_name[n] if (n := _source_of(p, own)) in by_name else tf.constant(a) for p, a in parts.items()]
-            turned = [
-                tf.transpose(by_name[name], value.perm) if value.perm else by_name[name]
-                for name, value in zip(names, given, strict=True)
-                if value is not None
-            ]
-            made = run(*outer, *turned)[0]
-            return tf.transpose(made, np.argsort(held.perm)) if held.perm else made
-
-        module = tf.Module()
-        specs = [tf.TensorSpec(np.shape(fed[name]), fed[name].dtype) for name in names]
-        module.part = tf.function(part, input_signature=specs, autograph=False)
-        module.held = self._keeps
-        tf.saved_model.save(module, str(place))
+        inner = self.inner()
+        parts = {name: array for port in self.inputs for name, array in pack(port, feeds[port.name]).items()}
+        placeholders = dict(zip(parts, (tensor.name for tensor in self._traced.graph.inputs), strict=False))
+        own = {port.name: placeholders[port.parts[0]] for port in self.inputs}
+        cut = Cut(
+            self._traced,
+            {name: inner[name] for name in fed if name in inner},
+            {name: own[name] for name in fed if name in own and name not in inner},
+            {placeholders[name]: array for name, array in parts.items()},
+            self._held(fetch),
+            {stored.key: (stored.initializer, stored.perm) for stored in self._map.weights},
+        )
+        write_part(cut, {name: (np.shape(array), np.asarray(array).dtype) for name, array in fed.items()}, place)
 
     def _fetch(self, tensors: Mapping[str, Any], fetch: list[str]) -> dict[str, Any]:
         held = [self._held(name) for name in fetch]
         key = tuple(value.tensor for value in held)
         if key not in self._pruned:
-            self._pruned[key] = self._prune(list(key))
+            self._pruned = {key: self._prune(list(key))}  # each holds a trace of its own: only the last is kept
         values = [value.numpy() for value in self._pruned[key](*tensors.values())]
         return {
             name: array.transpose(np.argsort(value.perm)) if value.perm else array
@@ -133,21 +151,31 @@ class FunctionModel(Model):
         graph_def = graph.as_graph_def()
         captured = self._traced.captured_inputs
         placeholders = [tensor.name for tensor in graph.inputs]
+        stands = [_reread(graph_def, graph.get_tensor_by_name(name)) if name in names else name for name in given]
 
         @tf.function(autograph=False)  # type: ignore[untyped-decorator]
         def inner(*inputs: Any) -> list[Any]:
             # Weights live outside of this function: it captures them as the traced one did.
             weights = [tf.compat.v1.get_default_graph().capture(tensor) for tensor in captured]
             own = inputs[: len(inputs) - len(given)]
-            fed = dict(zip([*placeholders, *given], [*own, *weights, *inputs[len(own) :]], strict=True))
+            fed = dict(zip([*placeholders, *stands], [*own, *weights, *inputs[len(own) :]], strict=True))
             found: list[Any] = tf.graph_util.import_graph_def(graph_def, input_map=fed, return_elements=names, name="")
             return found
 
         return inner
 
 
-def _source_of(part: str, own: Mapping[str, str]) -> str:
-    return next((name for name, held in own.items() if held == part), part)
+def _reread(graph_def: Any, tensor: Any) -> str:
+    """Let what uses a tensor use a placeholder instead, so that it can be given and computed as well; its name."""
+    name = f"given_{tensor.op.name.replace('/', '_')}_{tensor.value_index}"
+    plain = tensor.name.removesuffix(":0")
+    for node in graph_def.node:
+        for index, used in enumerate(node.input):
+            if used in (plain, tensor.name):
+                node.input[index] = name
+    made = graph_def.node.add(op="Placeholder", name=name)
+    made.attr["dtype"].type = tensor.dtype.as_datatype_enum
+    return f"{name}:0"
 
 
 def _tensor(array: np.ndarray) -> Any:
@@ -157,7 +185,10 @@ def _tensor(array: np.ndarray) -> Any:
 class SavedModel(FunctionModel):
     """A SavedModel's signature, called with the source's names."""
 
-    def __init__(self, folder: str | Path, *, signature: str = "serving_default") -> None:
+    def __init__(self, folder: str | Path, *, signature: str = "serving_default", grappler: bool = True) -> None:
+        """``grappler=False`` runs the graph as it is written; it is a setting of the whole process."""
+        if not grappler:
+            tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
         try:
             self._loaded = tf.saved_model.load(str(folder))
         except (OSError, tf.errors.OpError) as error:

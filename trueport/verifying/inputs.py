@@ -8,146 +8,166 @@ bounds. The same seed gives the same bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
-from trueport.ir.build import known_array
-from trueport.ir.dtypes import INTEGERS, NARROW_INTEGERS, numpy_dtype
 from trueport.ir.ports import Port, make_ports
+from trueport.verifying.composites import INNER_SIZES, Composite, find_composites
+from trueport.verifying.draw import SPECIAL, draw, is_float
+from trueport.verifying.hints import Hints, graph_hints
+from trueport.verifying.sizes import Dims, Sizes, dim_key, plan_sizes
 
-__all__ = ["STRATEGIES", "Hints", "hints_of", "make_inputs"]
+__all__ = ["PLAN", "Plan", "Sample", "graph_ports", "make_inputs", "plan_inputs"]
 
-Feeds = dict[str, Any]
-Draw = Callable[[np.random.Generator, list[int]], np.ndarray]
+Feeds = Mapping[str, Any]
 
-STRATEGIES: Mapping[str, Draw] = {
-    "normal": lambda rng, shape: rng.normal(size=shape),
-    "uniform": lambda rng, shape: rng.uniform(0, 1, size=shape),
-    "heavy-tailed": lambda rng, shape: np.clip(rng.standard_t(2, size=shape), -50, 50),
-    "integers": lambda rng, shape: rng.integers(-4, 5, size=shape).astype(np.float64),
-    "negative": lambda rng, shape: -np.abs(rng.normal(size=shape)),
-    "powers of two": lambda rng, shape: rng.choice([-1.0, 1.0], size=shape) * 2.0 ** rng.integers(-6, 4, size=shape),
-    "zeros": lambda rng, shape: np.zeros(shape),
-}
-"""How floats are drawn, by name."""
-
-_PLAN = (
-    ("normal", 1),
-    ("normal", 3),
-    ("uniform", 2),
-    ("heavy-tailed", 5),
-    ("integers", 2),
-    ("negative", 3),
-    ("powers of two", 2),
-    ("zeros", 1),
-    ("boundaries", 3),
+PLAN = (
+    "normal",
+    "boundaries",
+    "normal",
+    "signal",
+    "uniform",
+    "heavy-tailed",
+    "integers",
+    "negative",
+    "powers of two",
+    "zeros",
+    "ones",
 )
-"""What is drawn, and how large open dims are: one, a prime, and in between."""
-_NEUTRAL = "Cast Clip Concat Expand Flatten Identity Reshape Squeeze Transpose Unsqueeze".split()  # noqa: SIM905
-"""Operators behind which an integer is still the index it was."""
+"""What is drawn, in this order: the first few are what a quick look takes."""
 
 
-@dataclass
-class Hints:
-    """What a graph does with one of its inputs."""
+class Sample(dict[str, Any]):
+    """Inputs by name, and how they were drawn."""
 
-    indices_below: int | None = None
-    """size of the smallest table that it indexes"""
-    boundaries: list[float] = field(default_factory=list)
-    """values at which the graph decides: ties of a quantization, bounds of a clip, knees"""
+    about: str
+    special: bool
+    """whether it holds NaN, infinities or denormals: such are judged apart"""
+
+    def __init__(self, feeds: Feeds, about: str = "", *, special: bool = False) -> None:
+        super().__init__(feeds)
+        self.about = about
+        self.special = special
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the inputs of one model are drawn."""
+
+    ports: tuple[Port, ...]
+    hints: Mapping[str, Hints]
+    sizes: Sizes
+    seed: int
+    inner: Sequence[int]
+    """sizes to give the inner axes of sparse tensors"""
+
+    def samples(self, count: int | None = None) -> Iterator[Sample]:
+        """Ordinary numbers; as many sets as the plan has, or ``count``."""
+        for index in range(len(PLAN) if count is None else count):
+            yield self.sample(index, PLAN[index % len(PLAN)], self.sizes.row(index))
+
+    def specials(self) -> Iterator[Sample]:
+        """Sets with NaN, infinities and denormals; none where no input can hold them."""
+        if any(is_float(port.element) for port in self.ports):
+            for index, strategy in enumerate(SPECIAL, len(PLAN)):
+                yield self.sample(index, strategy, self.sizes.row(1))
+
+    def sample(self, index: int, strategy: str, sizes: Mapping[str, int]) -> Sample:
+        """One set; ``index`` and the seed alone decide the numbers."""
+        rng = np.random.default_rng([self.seed, index])
+        made: dict[str, Any] = {}
+
+        def numbers(port: Port, shape: Sequence[int]) -> np.ndarray:
+            return draw(port.element, rng, strategy, shape, self.hints.get(port.name, Hints()), sizes)
+
+        parts = {part.name: group for group in find_composites(self.ports) for part in group.parts.values()}
+        for port in self.ports:
+            if port.name in made:
+                continue
+            if port.name in parts:
+                made |= parts[port.name].draw(rng, _rows_of(parts[port.name], sizes), numbers, self.inner)
+            else:
+                made[port.name] = _value(port, rng, index, sizes, numbers)
+        about = ", ".join([strategy, *(f"{name} = {size}" for name, size in sizes.items())])
+        ordered = {port.name: made[port.name] for port in self.ports}
+        return Sample(ordered, about, special=strategy in SPECIAL)
+
+
+def plan_inputs(
+    ports: Sequence[Port],
+    graph: ir.Graph | None = None,
+    *,
+    seed: int = 0,
+    dims: Dims | None = None,
+    accepts: Callable[[Feeds], bool] | None = None,
+    rows: int | None = None,
+    hints: Mapping[str, Hints] | None = None,
+) -> Plan:
+    """Plan the inputs of a model with these ports.
+
+    ``graph``: what its inputs are looked up in, under the ports' names; ``hints`` where the names differ.
+    ``accepts`` tells whether the source takes inputs: with it, sizes are looked for that it does take.
+    ``rows``: how many different rows of sizes are wanted at most.
+    """
+    learned = hints if hints is not None else graph_hints(graph) if graph is not None else {}
+    inner = _table_sizes(graph)
+    sized = [port for port in ports if port.name not in _part_names(ports)]
+    plain = Plan(tuple(ports), learned, Sizes(({},)), seed, inner)
+    tried = None if accepts is None else lambda sizes: accepts(plain.sample(0, "normal", sizes))
+    return Plan(tuple(ports), learned, plan_sizes(sized, dims, tried, rows), seed, inner)
 
 
 def make_inputs(
-    model: ir.Model, *, seed: int = 0, dims: Mapping[str, Sequence[int]] | None = None, count: int | None = None
-) -> list[Feeds]:
-    """Inputs for a model's graph; ``dims`` gives the sizes of named dims, ``count`` how many sets are wanted."""
-    graph = model.graph
-    ports = make_ports(value for value in graph.inputs if value.name not in graph.initializers)
-    hints = {value.name or "": hints_of(value) for value in graph.inputs}
-    plan = _PLAN if _open(ports) else [(name, 1) for name, _ in _PLAN]
-    wanted = [plan[index % len(plan)] for index in range(count or len(plan))]
-    found = []
-    for index, (strategy, size) in enumerate(wanted):
-        rng = np.random.default_rng([seed, index])
-        sizes = {name: options[index % len(options)] for name, options in (dims or {}).items()}
-        found.append({p.name: _value(p, rng, strategy, size, sizes, hints.get(p.name, Hints())) for p in ports})
-    return found
+    ports: Sequence[Port],
+    graph: ir.Graph | None = None,
+    *,
+    seed: int = 0,
+    samples: int | None = None,
+    dims: Dims | None = None,
+    accepts: Callable[[Feeds], bool] | None = None,
+) -> list[Sample]:
+    """Inputs of ordinary numbers; see :func:`plan_inputs`."""
+    plan = plan_inputs(ports, graph, seed=seed, dims=dims, accepts=accepts, rows=samples)
+    return list(plan.samples(samples))
 
 
-def _open(ports: Sequence[Port]) -> bool:
-    return any(not isinstance(dim, int) for port in ports for dim in port.shape or ())
+def graph_ports(graph: ir.Graph) -> tuple[Port, ...]:
+    """The inputs of a graph that have to be fed."""
+    return make_ports(value for value in graph.inputs if value.name not in graph.initializers)
 
 
 def _value(
-    port: Port, rng: np.random.Generator, strategy: str, size: int, sizes: Mapping[str, int], hints: Hints
+    port: Port,
+    rng: np.random.Generator,
+    index: int,
+    sizes: Mapping[str, int],
+    numbers: Callable[[Port, Sequence[int]], np.ndarray],
 ) -> Any:
     if port.kind in ("map", "sequence_map"):
         keys = ["a", "b"] if port.key_dtype == "STRING" else [0, 1]
         row = dict(zip(keys, rng.normal(size=2).tolist(), strict=True))
         return row if port.kind == "map" else [row]
-    shape = [dim if isinstance(dim, int) else sizes.get(str(dim), size) for dim in port.shape or ()]
-    array = _array(port.element, rng, strategy, shape, hints)
-    return array if port.kind in ("tensor", "optional") else [array]
+    shape = [d if isinstance(d, int) else sizes.get(dim_key(port, a), 1) for a, d in enumerate(port.shape or ())]
+    if port.element == ir.DataType.BOOL and not shape and port.kind == "tensor":
+        return np.array(index % 2 == 0)  # a switch: both of its positions come up
+    array = numbers(port, shape)
+    return array if port.kind in ("tensor", "pair", "optional") else [array]
 
 
-def _array(dtype: ir.DataType, rng: np.random.Generator, strategy: str, shape: list[int], hints: Hints) -> np.ndarray:
-    target = numpy_dtype(dtype)
-    if dtype == ir.DataType.STRING:
-        return np.array(rng.choice(["a", "b", "true port", "", "Ünïcode"], size=shape), dtype=object)
-    if dtype == ir.DataType.BOOL:
-        return np.asarray(rng.integers(0, 2, size=shape)).astype(bool)
-    if dtype in INTEGERS | NARROW_INTEGERS:
-        # Without a hint small and not negative: integers are most often indices, lengths or token ids.
-        return np.asarray(rng.integers(0, hints.indices_below or 2, size=shape)).astype(target)
-    if strategy == "boundaries":
-        drawn = rng.normal(size=shape)
-        if hints.boundaries:
-            drawn = np.where(rng.uniform(size=shape) < 0.5, rng.choice(hints.boundaries, size=shape), drawn)
-    else:
-        drawn = STRATEGIES[strategy](rng, shape)
-    return np.asarray(drawn).astype(target)
+def _rows_of(group: Composite, sizes: Mapping[str, int]) -> int:
+    """Rows of a ragged or sparse value: the batch, where other inputs have one."""
+    return sizes.get("axis 0", next(iter(sizes.values()), 3))
 
 
-def hints_of(value: ir.Value) -> Hints:
-    """Follow an input through the graph as far as it stays what it was."""
-    hints = Hints()
-    for node, index in _users(value):
-        _learn(node, index, hints)
-    return hints
+def _part_names(ports: Sequence[Port]) -> set[str]:
+    return {part.name for group in find_composites(ports) for part in group.parts.values()}
 
 
-def _users(value: ir.Value) -> Iterator[tuple[ir.Node, int]]:
-    waiting, seen = [value], {value}
-    while waiting:
-        for node, index in waiting.pop().uses():
-            yield node, index
-            if node.op_type in _NEUTRAL and not node.domain and node.outputs[0] not in seen:
-                seen.add(node.outputs[0])
-                waiting.append(node.outputs[0])
-
-
-def _learn(node: ir.Node, index: int, hints: Hints) -> None:
-    if node.op_type in ("Gather", "GatherElements", "GatherND") and index == 1 and node.inputs[0] is not None:
-        axis = node.attributes["axis"].as_int() if "axis" in node.attributes else 0
-        shape = node.inputs[0].shape
-        size = shape[axis] if shape is not None else None
-        if isinstance(size, int):
-            hints.indices_below = min(size, hints.indices_below or size)
-    elif node.op_type == "OneHot" and index == 0:
-        depth = known_array(node.inputs[1])
-        if depth is not None:
-            hints.indices_below = min(int(depth.ravel()[0]), hints.indices_below or int(depth.ravel()[0]))
-    elif node.op_type == "QuantizeLinear" and index == 0:
-        scale = known_array(node.inputs[1])
-        if scale is not None and scale.size:
-            hints.boundaries += [float((step + 0.5) * scale.ravel()[0]) for step in range(-4, 4)]
-    elif node.op_type == "Clip" and index == 0:
-        bounds = [known_array(bound) for bound in node.inputs[1:]]
-        hints.boundaries += [float(bound) for bound in bounds if bound is not None]
-    elif node.op_type in ("Relu", "LeakyRelu", "Elu", "PRelu", "Sign", "Abs"):
-        hints.boundaries.append(0.0)
-    elif node.op_type == "Round":
-        hints.boundaries += [step + 0.5 for step in range(-3, 3)]
+def _table_sizes(graph: ir.Graph | None) -> Sequence[int]:
+    """First axes of the graph's matrices: what a sparse row is multiplied with has as many columns."""
+    shapes = [value.shape for value in graph.initializers.values()] if graph is not None else []
+    found = [shape[0] for shape in shapes if shape is not None and len(shape) == 2]
+    return [size for size in found if isinstance(size, int) and size][:1] or INNER_SIZES

@@ -28,6 +28,8 @@ class Pairing:
     source: str
     target: str
     perm: tuple[int, ...] | None = None
+    shape: tuple[int | str | None, ...] | None = None
+    """the source's dims, those that are open there but not in the target as they are in the target"""
 
     def __str__(self) -> str:
         order = f", axes in the order {list(self.perm)}" if self.perm else ""
@@ -44,7 +46,27 @@ def pair(source: Sequence[Port], target: Sequence[Port], what: str) -> list[Pair
     by_name = {_plain(port.name): port for port in target}
     named = len(by_name) == len(target) and all(_plain(port.name) in by_name for port in source)
     partners = [by_name[_plain(port.name)] for port in source] if named else list(target)
-    return [Pairing(s.name, t.name, _order(s, t, what)) for s, t in zip(source, partners, strict=True)]
+    found = [Pairing(s.name, t.name, _order(s, t, what)) for s, t in zip(source, partners, strict=True)]
+    return _narrowed(found, source, partners)
+
+
+def _narrowed(found: Sequence[Pairing], source: Sequence[Port], target: Sequence[Port]) -> list[Pairing]:
+    """With the dims that both sides take; what a name stands for holds wherever the name does."""
+    named: dict[str, int] = {}
+    shapes: list[list[int | str | None] | None] = []
+    for pairing, s, t in zip(found, source, target, strict=True):
+        dims = None if s.shape is None else list(s.shape)
+        if dims is not None and t.shape is not None and len(dims) == len(t.shape):
+            for axis, there in enumerate(t.shape):
+                own = pairing.perm[axis] if pairing.perm else axis
+                if isinstance(there, int) and not isinstance(dims[own], int):
+                    named |= {name: there} if isinstance(name := dims[own], str) else {}
+                    dims[own] = there
+        shapes.append(dims)
+    return [
+        replace(p, shape=None if dims is None else tuple(named.get(d, d) if isinstance(d, str) else d for d in dims))
+        for p, dims in zip(found, shapes, strict=True)
+    ]
 
 
 def _plain(name: str) -> str:
@@ -89,9 +111,20 @@ class PairedModel(Model):
         self._model = model
         self.runtime = model.runtime
         self._inputs, self._outputs = list(inputs), list(outputs)
-        own = {port.name: port for port in (*model.inputs, *model.outputs)}
-        self.inputs = tuple(replace(own[p.target], name=p.source, shape=None) for p in inputs)
-        self.outputs = tuple(replace(own[p.target], name=p.source, shape=None) for p in outputs)
+        taken = {port.name: port for port in model.inputs}
+        given = {port.name: port for port in model.outputs}
+        self.inputs = tuple(replace(taken[p.target], name=p.source, shape=p.shape) for p in inputs)
+        self.outputs = tuple(replace(given[p.target], name=p.source, shape=None) for p in outputs)
+
+    @property
+    def model(self) -> Model:
+        """The target under its own names."""
+        return self._model
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The source's names of inputs by the target's."""
+        return {p.target: p.source for p in self._inputs}
 
     @property
     def notes(self) -> list[str]:

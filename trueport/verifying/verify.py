@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+import numpy as np
 
 from trueport.errors import NoOracle, TrueportError
 from trueport.fidelity import Verdict
 from trueport.runtimes.base import Model
-from trueport.verifying.judge import DEFAULT_K, Judgement, judge
+from trueport.verifying.asked import Asked, as_asked
+from trueport.verifying.judge import Judgement, judge
+from trueport.verifying.metrics import Metrics, measure
 from trueport.verifying.oracle import Oracle
 from trueport.verifying.plain import compare_outputs
 
-__all__ = ["Verification", "verify_runs"]
+__all__ = ["Verification", "accepts", "verify_runs"]
 
 Feeds = Mapping[str, Any]
+_BADNESS = {Verdict.FAITHFUL: 0, Verdict.WITHIN_TOLERANCE: 1, Verdict.DEPARTS: 2}
 
 
 @dataclass(frozen=True)
@@ -34,25 +40,33 @@ class Verification:
     skipped: str = ""
     hints: tuple[str, ...] = ()
     """other ways to feed the target with which it would agree"""
+    special: tuple[Judgement, ...] = ()
+    """outputs on inputs with NaN, infinities and denormals; said, but no part of the verdict"""
+    special_samples: int = 0
+    strict: bool = False
+    rtol: float | None = None
+    atol: float | None = None
+    shown_by: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """the first inputs on which an output departs; not part of the JSON"""
 
     @property
     def verdict(self) -> Verdict | None:
         if self.skipped or not self.outputs:
             return None
-        departs = any(output.verdict == Verdict.DEPARTS for output in self.outputs)
-        return Verdict.DEPARTS if departs else Verdict.FAITHFUL
+        return max((output.verdict for output in self.outputs), key=_BADNESS.__getitem__)
 
     def to_json(self) -> dict[str, Any]:
-        data = asdict(self)
-        for output in data["outputs"]:
-            output["verdict"] = output["verdict"].value
-            output["ratio"] = output["ratio"] if output["ratio"] != float("inf") else "inf"
-        return {"verdict": self.verdict.value if self.verdict else None, **data}
+        """All of it as JSON takes it: what is infinite or no number stands as a string."""
+        data = {name: value for name, value in vars(self).items() if name != "shown_by"}
+        for name in ("outputs", "special"):
+            data[name] = [_judgement_json(output) for output in data[name]]
+        data["hints"] = list(self.hints)
+        return {"verdict": self.verdict.value if self.verdict else None, **_jsonable(data)}
 
     def __str__(self) -> str:
         if self.skipped:
             return f"not compared: {self.skipped}"
-        worst = max(self.outputs, key=lambda output: output.ratio, default=None)
+        worst = max(self.outputs, key=_badness, default=None)
         detail = f"; worst output {worst.name!r}: {worst.why}" if worst else ""
         verdict = self.verdict.value if self.verdict else "no outputs"
         return (
@@ -61,57 +75,144 @@ class Verification:
         )
 
 
+def _judgement_json(found: Judgement) -> dict[str, Any]:
+    return {**asdict(found), "verdict": found.verdict.value}
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+class _Worst:
+    """The worst judgement of every output, over samples."""
+
+    def __init__(self) -> None:
+        self.outputs: dict[str, Judgement] = {}
+        self.samples = 0
+
+    def add(self, found: Judgement) -> None:
+        known = self.outputs.get(found.name)
+        if known is None or _badness(found) > _badness(known):
+            self.outputs[found.name] = found
+
+
 def verify_runs(
     source: Sequence[Model],
     target: Model,
     samples: Iterable[Feeds],
     oracle: Oracle | str,
     *,
-    k: float = DEFAULT_K,
+    wish: Asked | None = None,
     allowed_ulps: float = 0.0,
     random: bool = False,
 ) -> Verification:
-    """Judge the target on every sample and keep the worst of each output.
+    """Judge the target on every sample, one after the other, and keep the worst of each output.
 
     ``source`` holds equivalent executions of the source, the plain one first. Without an oracle (a string says why)
     floats are compared with the source by ``allowed_ulps``, the declared bounds added up.
     """
-    worst: dict[str, Judgement] = {}
-    compared = rejected = 0
-    why_not = oracle if isinstance(oracle, str) else ""
+    wish = wish or Asked()
+    worst, special = _Worst(), _Worst()
+    rejected = 0
+    truth_of = _Truth(oracle)
+    shown_by: Feeds = {}
     for feeds in samples:
         runs = _source_runs(source, feeds)
         if not runs:
             rejected += 1
             continue
-        got = target.run(feeds)
-        truth: dict[str, Any] | None = None
-        noisy: list[dict[str, Any]] = []
-        if not isinstance(oracle, str) and not why_not:
-            try:
-                truth, noisy = oracle.run(feeds)
-            except NoOracle as error:
-                why_not = f"none: {error}"
-        compared += 1
+        got, failure = _target_run(target, feeds)
+        truth, noisy = (None, []) if random or failure else truth_of(feeds)
+        group = special if getattr(feeds, "special", False) else worst
+        group.samples += 1
         for name in runs[0]:
-            if truth is None or random:
-                plain = compare_outputs(name, runs[0][name], got[name], allowed_ulps, shapes_only=random)
-                found = Judgement(name, plain.verdict, plain.needed_ulps / max(plain.allowed_ulps, 1e-30), plain.why)
+            here = [run[name] for run in runs]
+            if failure:
+                found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")
+            elif truth is None:
+                found = _without_truth(name, here[0], got[name], allowed_ulps, random)
             else:
                 found = judge(
-                    name, [run[name] for run in runs], got[name], truth[name], [run[name] for run in noisy], k=k
+                    name,
+                    here,
+                    got[name],
+                    truth[name],
+                    [run[name] for run in noisy],
+                    k=wish.k,
+                    tolerance=wish.tolerance,
                 )
-            if name not in worst or _badness(found) > _badness(worst[name]):
-                worst[name] = found
-    skipped = "" if compared else f"the source rejects all {rejected} inputs"
-    truth_name = why_not or (oracle if isinstance(oracle, str) else oracle.name)
+            found = found if failure or random else as_asked(found, here[0], got[name], wish)
+            group.add(found)
+            if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
+                shown_by = feeds
     return Verification(
-        source[0].runtime, target.runtime, truth_name, k, compared, rejected, tuple(worst.values()), skipped
+        source[0].runtime,
+        target.runtime,
+        truth_of.name,
+        wish.k,
+        worst.samples,
+        rejected,
+        tuple(worst.outputs.values()),
+        "" if worst.samples else f"the source rejects all {rejected} inputs" if rejected else "there are no inputs",
+        special=tuple(special.outputs.values()),
+        special_samples=special.samples,
+        strict=wish.strict,
+        rtol=wish.tolerance.rtol if wish.tolerance else None,
+        atol=wish.tolerance.atol if wish.tolerance else None,
+        shown_by=shown_by,
     )
 
 
-def _badness(found: Judgement) -> tuple[bool, float]:
-    return found.verdict == Verdict.DEPARTS, found.ratio
+class _Truth:
+    """The oracle as long as it answers; the reason once it does not."""
+
+    def __init__(self, oracle: Oracle | str) -> None:
+        self._oracle = oracle
+        self._why_not = oracle if isinstance(oracle, str) else ""
+
+    @property
+    def name(self) -> str:
+        return self._why_not or (self._oracle if isinstance(self._oracle, str) else self._oracle.name)
+
+    def __call__(self, feeds: Feeds) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+        if isinstance(self._oracle, str) or self._why_not:
+            return None, []
+        try:
+            return self._oracle.run(feeds)
+        except NoOracle as error:
+            self._why_not = f"none: {error}"
+            return None, []
+
+
+def _without_truth(name: str, want: Any, got: Any, allowed_ulps: float, random: bool) -> Judgement:
+    plain = compare_outputs(name, want, got, allowed_ulps, shapes_only=random)
+    return Judgement(
+        name, plain.verdict, plain.needed_ulps / max(plain.allowed_ulps, 1e-30), plain.why, _measured(want, got, random)
+    )
+
+
+def _measured(want: Any, got: Any, random: bool) -> Metrics | None:
+    a, b = (np.asarray(value) if isinstance(value, np.ndarray) else None for value in (want, got))
+    fits = a is not None and b is not None and a.shape == b.shape and a.dtype == b.dtype and not random
+    return measure(a, b) if fits and a is not None and b is not None else None
+
+
+def _badness(found: Judgement) -> tuple[int, float]:
+    return _BADNESS[found.verdict], found.ratio
+
+
+def _target_run(target: Model, feeds: Feeds) -> tuple[dict[str, Any], str]:
+    """The outputs, or what the runtime says when it fails on inputs that the source takes."""
+    try:
+        return target.run(feeds), ""
+    except TrueportError:
+        raise
+    except Exception as error:  # any runtime's own error type
+        return {}, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def _source_runs(source: Sequence[Model], feeds: Feeds) -> list[dict[str, Any]]:
@@ -126,3 +227,8 @@ def _source_runs(source: Sequence[Model], feeds: Feeds) -> list[dict[str, Any]]:
             if not runs:
                 return []
     return runs
+
+
+def accepts(source: Model, feeds: Feeds) -> bool:
+    """Whether the source itself takes these inputs."""
+    return bool(_source_runs([source], feeds))

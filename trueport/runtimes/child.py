@@ -1,0 +1,215 @@
+"""A model in a process of its own, with a limit on time and memory: what kills a runtime does not kill this one.
+
+A native crash, a run without end or beyond its memory becomes a `RunFailed`. It is a fence against accidents, not
+against hostile models: the child has the user's rights.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import IO, Any
+
+from trueport import errors
+from trueport.errors import RunFailed, TrueportError, UsageError
+from trueport.ir.artifact import InnerValue
+from trueport.runtimes.base import Model
+
+__all__ = ["ChildFailure", "ChildModel", "Limits", "in_child", "main"]
+
+_POLL_SECONDS = 0.05
+_SAID = 2000
+"""Characters of what a child printed that an error shows."""
+
+
+class ChildFailure(Exception):
+    """What the runtime raised in the child, in words."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one call may take."""
+
+    seconds: float | None = None
+    memory: int | None = None
+    """bytes that the child holds in memory at any time"""
+
+
+def in_child(path: str | Path, limits: Limits, **options: Any) -> Model:
+    """An artifact of any form that :func:`trueport.load` takes, with its options.
+
+    ``environment`` is no option of the model: variables that are set for the process.
+    """
+    environment = options.pop("environment", {})
+    return ChildModel("trueport.runtimes.detect:load_model", str(path), limits, environment, options)
+
+
+class ChildModel(Model):
+    """A model that ``loader`` (``module:function``) opens in a child, called as any other."""
+
+    def __init__(
+        self,
+        loader: str,
+        path: str,
+        limits: Limits,
+        environment: Mapping[str, str],
+        options: Mapping[str, Any],
+    ) -> None:
+        if limits.memory is not None and not Path("/proc/self/statm").exists():
+            raise UsageError("memory can't be watched here: there is no /proc", where="memory", remedy="leave it out")
+        self._where = path
+        self._limits = limits
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the child
+        self._process, self._connection = _start(environment, self._said)
+        self._end = weakref.finalize(self, _end, self._process, self._connection)
+        self.runtime, self.inputs, self.outputs = self._ask("load", loader, path, dict(options))
+
+    def inner(self) -> Mapping[str, InnerValue]:
+        found: Mapping[str, InnerValue] = self._ask("inner")
+        return found
+
+    def constants(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = self._ask("constants")
+        return found
+
+    def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = self._ask("segment", dict(fed), list(fetch), dict(feeds))
+        return found
+
+    def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
+        self._ask("cut", dict(fed), fetch, dict(feeds), place)
+
+    def close(self) -> None:
+        """End the child."""
+        self._end()
+
+    def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
+        found: dict[str, Any] = self._ask("_run", dict(feeds), fetch)
+        return found
+
+    def _ask(self, what: str, *arguments: Any) -> Any:
+        if self._process.poll() is not None:
+            raise self._dead()
+        try:
+            self._connection.send((what, arguments))
+            self._wait()
+            ok, answer = self._connection.recv()
+        except (EOFError, OSError) as error:
+            self._process.wait()
+            raise self._dead() from error
+        if ok:
+            return answer
+        raise _rebuilt(*answer)
+
+    def _wait(self) -> None:
+        """Until there is an answer, or a limit is reached."""
+        start = time.monotonic()
+        while not self._connection.poll(_POLL_SECONDS):
+            if self._process.poll() is not None and not self._connection.poll(0):
+                raise EOFError
+            seconds, memory = self._limits.seconds, self._limits.memory
+            if seconds is not None and time.monotonic() - start > seconds:
+                raise self._stopped(f"took longer than {seconds:g} s", "allow more with timeout=… (--timeout)")
+            if memory is not None and (held := _resident(self._process.pid)) > memory:
+                words = f"held {held / 2**20:.0f} MB in memory, {memory / 2**20:.0f} MB are allowed"
+                raise self._stopped(words, "allow more with memory=… (--memory)")
+
+    def _stopped(self, why: str, remedy: str) -> RunFailed:
+        self._process.kill()
+        self._process.wait()
+        return RunFailed(why, where=self._where, remedy=remedy)
+
+    def _dead(self) -> RunFailed:
+        code = self._process.returncode
+        how = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
+        self._said.seek(0)
+        said = self._said.read().decode(errors="replace").strip()[-_SAID:]
+        return RunFailed(
+            f"the process that ran the model died ({how})" + (f"; it said: {said}" if said else ""),
+            where=self._where,
+            remedy="the runtime itself crashed: try another version of it, or other inputs",
+        )
+
+
+def _start(environment: Mapping[str, str], said: IO[bytes]) -> tuple[subprocess.Popen[bytes], Connection]:
+    ours, theirs = Pipe()
+    handle = theirs.fileno()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trueport.runtimes.child", str(handle)],
+        pass_fds=[handle],
+        # It finds the same modules as this process, the user's included.
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path), **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=said,
+        stderr=said,
+    )
+    theirs.close()
+    return process, ours
+
+
+def _end(process: subprocess.Popen[bytes], connection: Connection) -> None:
+    connection.close()
+    process.kill()
+    process.wait()
+
+
+def _resident(process: int) -> int:
+    try:
+        pages = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1]
+    except (OSError, IndexError):  # it has just ended: there is nothing to measure
+        return 0
+    return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _rebuilt(kind: str, why: str, where: str, remedy: str) -> Exception:
+    known = getattr(errors, kind, None)
+    return known(why, where=where, remedy=remedy) if known is not None else ChildFailure(f"{kind}: {why}")
+
+
+def _described(error: Exception) -> tuple[str, str, str, str]:
+    if isinstance(error, TrueportError):
+        kind = type(error).__name__
+        plain = kind if kind not in ("Unsupported", "MissingDependency") else "TrueportError"
+        return plain, error.why, error.where, error.remedy
+    return type(error).__name__, " ".join(str(error).split())[:_SAID], "", ""
+
+
+def main(handle: int) -> None:
+    """The child: opens one model, then answers until it is left alone."""
+    connection = Connection(handle)
+    model: Any = None
+    while True:
+        try:
+            what, arguments = connection.recv()
+        except EOFError:
+            return
+        try:
+            if what == "load":
+                model = _load(*arguments)
+                answer: Any = (model.runtime, model.inputs, model.outputs)
+            else:
+                answer = getattr(model, what)(*arguments)
+            message = pickle.dumps((True, answer))
+        except Exception as error:  # a runtime's own error types: they go to the parent in words
+            message = pickle.dumps((False, _described(error)))
+        connection.send_bytes(message)
+
+
+def _load(loader: str, path: str, options: Mapping[str, Any]) -> Any:
+    module, _, name = loader.partition(":")
+    return getattr(importlib.import_module(module), name)(path, **options)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,124 @@
+"""A user's own inputs, one set after the other: from files, a folder, or a loader in Python; nothing is held."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from trueport.errors import UsageError
+from trueport.ir.ports import Port
+
+__all__ = ["Data", "named_samples", "read_data"]
+
+Data = str | Path | Iterable[Any] | Callable[[], Iterable[Any]]
+"""A file, a folder, ``module:loader``; or what yields sets of inputs; or a list of any of these."""
+
+
+def read_data(data: Data) -> Iterator[Any]:
+    """Sets of inputs as they stand there: dicts by name, tuples in the order of inputs, or single arrays."""
+    if callable(data):
+        yield from data()
+    elif isinstance(data, (str, Path)):
+        yield from _from_word(str(data))
+    elif isinstance(data, Mapping):
+        yield data
+    else:
+        items = iter(data)
+        yield from chain.from_iterable(read_data(i) if isinstance(i, (str, Path)) else [i] for i in items)
+
+
+def named_samples(data: Data, ports: Sequence[Port], limit: int | None = None) -> Iterator[Mapping[str, Any]]:
+    """The same by the names of a model's inputs, ``limit`` sets at most."""
+    for index, item in enumerate(islice(read_data(data), limit)):
+        yield _named(item, ports, f"set {index} of the data")
+
+
+def _from_word(word: str) -> Iterator[Any]:
+    path = Path(word)
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in (".npz", ".npy"))
+        if not files:
+            raise UsageError("the folder holds no .npz or .npy file", where=f"data {word}")
+        for file in files:
+            yield _load(file)
+    elif path.suffix in (".npz", ".npy"):
+        yield _load(path)
+    elif ":" in word:
+        yield from _from_loader(word)
+    else:
+        raise UsageError(
+            "is no file with inputs",
+            where=f"data {word}",
+            remedy="name an .npz (np.savez(file, name=array, …)), an .npy, a folder of them, or module:loader",
+        )
+
+
+def _load(file: Path) -> Any:
+    if not file.is_file():
+        raise UsageError("there is no such file", where=f"data {file}")
+    try:
+        loaded = np.load(file, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            return loaded
+        with loaded:
+            return dict(loaded)
+    except (ValueError, OSError, EOFError) as error:
+        raise UsageError(f"can't be read: {error}", where=f"data {file}") from error
+
+
+def _from_loader(word: str) -> Iterator[Any]:
+    """``package.module:name`` or ``file.py:name``: a callable without arguments, or something to walk through."""
+    place, _, name = word.rpartition(":")
+    module = _module(place, word)
+    if not hasattr(module, name):
+        raise UsageError(f"{place} has no {name!r}", where=f"data {word}")
+    found = getattr(module, name)
+    made = found() if callable(found) else found
+    if not isinstance(made, Iterable):
+        raise UsageError(f"{name} gives {type(made).__name__}: it can't be walked through", where=f"data {word}")
+    yield from ([made] if isinstance(made, Mapping) else made)
+
+
+def _module(place: str, word: str) -> ModuleType:
+    try:
+        if place.endswith(".py"):
+            spec = importlib.util.spec_from_file_location(Path(place).stem, place)
+            assert spec is not None
+            assert spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module
+        # As `python -m` does: modules beside the user count.
+        if str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
+        return importlib.import_module(place)
+    except (ImportError, FileNotFoundError) as error:
+        raise UsageError(f"{place!r} can't be imported: {error}", where=f"data {word}") from error
+
+
+def _named(item: Any, ports: Sequence[Port], where: str) -> Mapping[str, Any]:
+    names = [port.name for port in ports]
+    if isinstance(item, Mapping):
+        return dict(zip(names, item.values(), strict=True)) if _by_place(item, names) else item
+    values = list(item) if isinstance(item, (tuple, list)) else [item]
+    if len(values) != len(names):
+        raise UsageError(
+            f"holds {len(values)} arrays, the model has {len(names)} inputs",
+            where=where,
+            remedy=f"give a dict by name: {names}",
+        )
+    return dict(zip(names, values, strict=True))
+
+
+def _by_place(item: Mapping[str, Any], names: Sequence[str]) -> bool:
+    """np.savez calls arrays without a name arr_0, arr_1, …"""
+    own = [f"arr_{index}" for index in range(len(item))]
+    return list(item) == own and len(own) == len(names) and own != list(names)

@@ -1,0 +1,75 @@
+"""The inputs of one comparison: the user's, or a plan from both models' borders and the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.runtimes.base import Model
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.verifying.data import Data, named_samples
+from trueport.verifying.hints import Hints, graph_hints
+from trueport.verifying.inputs import Plan, Sample, make_inputs, plan_inputs
+from trueport.verifying.oracle import OnnxOracle, Oracle
+from trueport.verifying.pairing import PairedModel
+from trueport.verifying.sizes import Dims
+from trueport.verifying.verify import accepts
+
+__all__ = ["Feeding", "feed", "quick_inputs"]
+
+_QUICK = 2
+"""Sets for a first look: ordinary numbers at the smallest sizes, and the graph's boundaries at other sizes."""
+
+
+@dataclass(frozen=True)
+class Feeding:
+    """What a user says about the inputs."""
+
+    data: Data | None = None
+    samples: int | None = None
+    """how many sets, at most"""
+    seed: int = 0
+    dims: Dims | None = None
+    special: bool = False
+    """also sets with NaN, infinities and denormals; never with data of the user's own"""
+
+
+def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle | str) -> Iterator[Mapping[str, Any]]:
+    """One set after the other, by the source's names."""
+    if asked.data is not None:
+        return named_samples(asked.data, source.inputs, asked.samples)
+    plan = _plan(asked, source, target, oracle)
+    return chain(plan.samples(asked.samples), plan.specials() if asked.special else ())
+
+
+def quick_inputs(source: Model, graph: ir.Graph) -> list[Sample]:
+    """A few sets, for a conversion that is looked at as soon as it is made."""
+    return make_inputs(source.inputs, graph, samples=_QUICK, accepts=lambda feeds: accepts(source, feeds))
+
+
+def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle | str) -> Plan:
+    # Sizes that are open in the source may not be so in the target.
+    shapes = {port.name: port.shape for port in target.inputs}
+    ports = [replace(port, shape=shapes[port.name]) for port in source.inputs]
+    graph = oracle.model.graph if isinstance(oracle, OnnxOracle) else None
+    return plan_inputs(
+        ports,
+        graph,
+        seed=asked.seed,
+        dims=asked.dims,
+        accepts=lambda feeds: accepts(source, feeds),
+        rows=asked.samples,
+        hints=None if graph is not None else _hints_of_target(target),
+    )
+
+
+def _hints_of_target(target: PairedModel) -> Mapping[str, Hints]:
+    """What an ONNX target does with its inputs, by the source's names: the source has no graph to look at."""
+    if not isinstance(target.model, OnnxRuntimeModel):
+        return {}
+    found = graph_hints(target.model.graph())
+    return {source: found[name] for name, source in target.names.items() if name in found}

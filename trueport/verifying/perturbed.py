@@ -1,0 +1,45 @@
+"""Where nothing tells the truth in float64: the source itself, and what moving its inputs a little does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from trueport.runtimes.base import Model
+from trueport.verifying.oracle import Truth
+
+__all__ = ["PerturbedSource"]
+
+_RUNS = 3
+
+
+class PerturbedSource:
+    """Stands in for an oracle. Its noise is that of the inputs alone, so it allows less than rounding in every node."""
+
+    def __init__(self, source: Model, why: str, seed: int = 0) -> None:
+        self._source = source
+        self._seed = seed
+        self.name = (
+            f"none: {why}; judged by the source's executions, also on inputs off by half a unit of the last place"
+        )
+
+    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
+        """The source's own values, and those on inputs moved a little."""
+        wanted = None if fetch is None else list(fetch)
+        moved = [
+            {name: _moved(value, np.random.default_rng([self._seed, run])) for name, value in feeds.items()}
+            for run in range(_RUNS)
+        ]
+        return self._source.run(feeds, fetch=wanted), [self._source.run(inputs, fetch=wanted) for inputs in moved]
+
+
+def _moved(value: Any, rng: np.random.Generator) -> Any:
+    if not isinstance(value, np.ndarray) or (value.dtype.kind != "f" and value.dtype != ml_dtypes.bfloat16):
+        return value
+    half = float(ml_dtypes.finfo(value.dtype).eps) / 2
+    with np.errstate(all="ignore"):
+        # Rounded back, an element either stays or becomes its neighbour.
+        return (value.astype(np.float64) * (1 + rng.uniform(-2, 2, size=value.shape) * half)).astype(value.dtype)
