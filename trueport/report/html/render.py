@@ -1,0 +1,55 @@
+"""One HTML page that holds a report: its style, its script and its data; nothing is fetched, nothing is built."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["page"]
+
+_SCRIPTS = ("words", "model", "layout", "view", "hands", "plot", "panel", "tables", "main")
+"""In the order in which they build on each other."""
+_UNSAFE = str.maketrans({letter: f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"})
+"""What could end the element that holds the data, or a line of script."""
+
+
+def page(data: Mapping[str, Any]) -> str:
+    """The page for a report's data in the newest form."""
+    names = [str(data[side]).rstrip("/\\").replace("\\", "/").rsplit("/", 1)[-1] for side in ("source", "target")]
+    parts = {
+        "title": html.escape(f"{names[0]} → {names[1]} · Trueport report"),
+        "style": _read("style.css"),
+        "script": '(() => {\n"use strict";\n' + "\n".join(_read("script", f"{name}.js") for name in _SCRIPTS) + "})();",
+        "data": _embedded(data),
+    }
+    text = _read("page.html")
+    for name, content in parts.items():
+        before, mark, after = text.partition(f"{{{{{name}}}}}")
+        assert mark, f"the page has no place for its {name}"
+        text = before + content + after
+    return text
+
+
+def _read(*path: str) -> str:
+    return files("trueport.report.html").joinpath(*path).read_text(encoding="utf-8")
+
+
+def _embedded(data: Mapping[str, Any]) -> str:
+    """JSON that no name in a model can break out of."""
+    text = json.dumps(_lean(data), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.translate(_UNSAFE)
+
+
+def _lean(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Without the empty fields of nodes, which are most of a large graph's."""
+    graphs = data.get("graphs")
+    if not graphs:
+        return dict(data)
+    slim = {
+        side: {**graphs[side], "nodes": [{k: v for k, v in node.items() if v} for node in graphs[side]["nodes"]]}
+        for side in ("source", "target")
+    }
+    return {**data, "graphs": {**graphs, **slim}}
