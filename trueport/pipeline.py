@@ -5,23 +5,25 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import onnx
-import onnx_ir as ir
-
+from trueport import __version__
 from trueport.backends.writing import check_free, written_aside
-from trueport.checking.assess import refuse_unsupported
-from trueport.errors import UsageError
-from trueport.frontends.tensorflow.sources import Options, is_tensorflow
-from trueport.report.data import Report
+from trueport.checking.assess import refusal, refuse_unsupported
+from trueport.checking.remarks import Remark
+from trueport.checking.rules import examine
+from trueport.errors import ConversionError, UsageError
+from trueport.fidelity import UNSUPPORTED
+from trueport.report.artifacts import describe_artifact, describe_setting
+from trueport.report.data import Report, users_operators
+from trueport.report.graphs import Graph, joined
 from trueport.routes.base import Ops, Route
-from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
-from trueport.routes.tensorflow_to_onnx import TensorflowToOnnx
+from trueport.routes.choose import choose_route
 from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.feeding import quick_inputs
+from trueport.verifying.data import Data
+from trueport.verifying.feeding import conversion_inputs
 from trueport.verifying.verify import Verification, verify_runs
 
 __all__ = ["Conversion", "check", "convert", "convert_file"]
@@ -29,7 +31,6 @@ __all__ = ["Conversion", "check", "convert", "convert_file"]
 _FORMS = {".onnx": "onnx"}
 _OTHER_FORMS = (".tflite", ".keras", ".h5", ".pb", ".pt2")
 Progress = Callable[[str], None]
-Samples = Sequence[Mapping[str, Any]]
 
 
 @dataclass
@@ -39,6 +40,9 @@ class Job:
     route: Route
     progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
+    before: Graph | None = None
+    """the source's graph, taken down before anything changes it"""
+    remarks: tuple[Remark, ...] = ()
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -47,18 +51,31 @@ class Job:
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
-    def analyse(self) -> None:
+    def analyse(self, *, draw: bool = True) -> None:
         with self.stage("capture"):
             self.route.capture()
+            self.before = self.route.source_graph() if draw else None
         with self.stage("canonicalize"):
             self.route.canonicalize()
 
     def emit(self) -> Any:
         refuse_unsupported(self.route.findings)
         with self.stage("emit"):
-            return self.route.emit()
+            made = self.route.emit()
+        self.remarks = examine(self.route.subject())
+        return made
 
-    def verify(self, written: Path | None, data: Samples | None) -> Verification:
+    def foresee(self) -> None:
+        """Go as far as nothing is made; what convert would refuse as a whole becomes a finding."""
+        try:
+            self.analyse(draw=False)
+            if all(finding.fidelity < UNSUPPORTED for finding in self.route.findings):
+                self.route.rehearse()
+            self.remarks = examine(self.route.subject())
+        except ConversionError as error:
+            self.route.findings = (*self.route.findings, refusal(error))
+
+    def verify(self, written: Path | None, data: Data | None) -> Verification:
         with self.stage("verify"):
             sources, target = self.route.sources(), self.route.result(written)
             if isinstance(sources, str):
@@ -67,24 +84,41 @@ class Job:
             return verify_runs(
                 sources,
                 target,
-                quick_inputs(sources[0], self.route.graph().graph) if data is None else data,
+                conversion_inputs(sources[0], self.route.graph().graph, data),
                 self.route.oracle(),
                 allowed_ulps=allowed_ulps(self.route.graph(), self.route.bounds),
                 random=random,
             )
 
-    def report(self, target: str, comparison: Verification | None, *, ports: bool = True) -> Report:
-        inputs, outputs = self.route.ports() if ports else ((), ())
+    def check_report(self) -> Report:
+        """What is known before anything is converted."""
         return Report(
             source=self.route.name,
-            target=target,
-            inputs=inputs,
-            outputs=outputs,
+            target=self.route.target,
             findings=self.route.findings,
             losses=tuple(self.route.losses),
-            comparison=comparison,
+            remarks=self.remarks,
             seconds=self.seconds,
+            users_operators=users_operators(self.route.findings),
         )
+
+    def report(self, target: str, comparison: Verification | None, written: Path | None = None) -> Report:
+        with self.stage("report"):
+            inputs, outputs = self.route.ports()
+            before = self.route.refined(self.before) if self.before else None
+            after = self.route.target_graph()
+            found = replace(
+                self.check_report(),
+                target=target,
+                inputs=inputs,
+                outputs=outputs,
+                comparison=comparison,
+                went_in=describe_artifact(before, self.route.name, Path(self.route.name)) if before else None,
+                came_out=describe_artifact(after, target, written) if after else None,
+                setting=describe_setting(__version__),
+                graphs=joined(before, after, self.route.findings_by_node()) if before and after else None,
+            )
+        return replace(found, seconds=dict(self.seconds))
 
 
 @dataclass(frozen=True)
@@ -110,7 +144,7 @@ def convert(
     *,
     ops: Ops = (),
     verify: bool = True,
-    data: Samples | None = None,
+    data: Data | None = None,
     progress: Progress = lambda _: None,
     **options: Any,
 ) -> Conversion:
@@ -121,7 +155,7 @@ def convert(
     Of a TensorFlow source: ``opset``, ``signature``, ``inputs``, ``outputs``, ``shapes``, ``inputs_as_nchw``,
     ``outputs_as_nchw``, ``trust``, ``external_data``, ``extensions``, ``custom_domain``.
     """
-    job = Job(_route(source, to, ops, options), progress)
+    job = Job(choose_route(source, to, ops, options), progress)
     job.analyse()
     model = job.emit()
     comparison = job.verify(None, data) if verify else None
@@ -134,7 +168,7 @@ def convert_file(
     *,
     ops: Ops = (),
     verify: bool = True,
-    data: Samples | None = None,
+    data: Data | None = None,
     overwrite: bool = False,
     progress: Progress = lambda _: None,
     **options: Any,
@@ -148,49 +182,18 @@ def convert_file(
             remedy="name a folder for a SavedModel, like saved_model/, or a file like model.onnx",
         )
     check_free(target, overwrite=overwrite)
-    job = Job(_route(source, _FORMS.get(target.suffix, "tensorflow"), ops, options), progress)
+    job = Job(choose_route(source, _FORMS.get(target.suffix, "tensorflow"), ops, options), progress)
     job.analyse()
     job.emit()
     with written_aside(target, overwrite=overwrite) as fresh:
         with job.stage("write"):
             job.route.write(fresh)
         comparison = job.verify(fresh, data) if verify else None
-    return job.report(str(target), comparison)
+    return job.report(str(target), comparison, target)
 
 
 def check(source: Any, to: str | None = None, *, ops: Ops = (), **options: Any) -> Report:
     """What would not survive, node by node; nothing is converted, and an ONNX source loads no framework."""
-    job = Job(_route(source, to, ops, options), lambda _: None)
-    job.analyse()
-    return job.report(job.route.target, None, ports=False)
-
-
-def _route(source: Any, to: str | None, ops: Ops, options: Mapping[str, Any]) -> Route:
-    """The way from the source's form to the target's."""
-    if to not in (None, "tensorflow", "onnx"):
-        raise UsageError(f"there is no target {to!r}", remedy="targets: tensorflow, onnx")
-    if is_tensorflow(source) or (to == "onnx" and not _is_onnx(source)):
-        if to == "tensorflow":
-            raise UsageError("the source is a TensorFlow model already", remedy="name an .onnx file as the output")
-        given = dict(options)
-        outgoing = {name: given.pop(name) for name in ("opset", "external_data") if name in given}
-        return TensorflowToOnnx(source, ops, _options(given), **outgoing)
-    if to == "onnx":
-        raise UsageError("the source is an ONNX model already", remedy="name a folder for a SavedModel as the output")
-    if options:
-        raise UsageError(f"{sorted(options)[0]!r} is no option of an ONNX source")
-    return OnnxToTensorflow(source, ops)
-
-
-def _is_onnx(source: Any) -> bool:
-    if isinstance(source, (str, Path)):
-        return Path(source).suffix in (".onnx", ".zip")
-    return isinstance(source, (onnx.ModelProto, ir.Model))
-
-
-def _options(given: Mapping[str, Any]) -> Options:
-    known = set(Options.__dataclass_fields__)
-    for name in given:
-        if name not in known:
-            raise UsageError(f"there is no option {name!r}", remedy=f"options of a TensorFlow source: {sorted(known)}")
-    return Options(**given)
+    job = Job(choose_route(source, to, ops, options), lambda _: None)
+    job.foresee()
+    return job.check_report()

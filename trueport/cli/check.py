@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import enum
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +13,8 @@ from trueport.cli.words import (
     NOT_FAITHFUL,
     REFUSED,
     CustomDomain,
+    Dynamic,
+    Example,
     Json,
     Names,
     Ops,
@@ -20,28 +24,78 @@ from trueport.cli.words import (
     Trust,
 )
 
+if TYPE_CHECKING:
+    from trueport.report.data import Report
+
 __all__ = ["check"]
+
+
+class Format(enum.StrEnum):
+    """Forms in which findings are printed."""
+
+    TERMINAL = "terminal"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    SARIF = "sarif"
 
 
 def check(
     source: Source,
     to: Annotated[str | None, typer.Option(help="the target: tensorflow or onnx")] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="exit 1 for warnings and approximations too")] = False,
+    form: Annotated[Format, typer.Option("--format", help="how to print what was found")] = Format.TERMINAL,
     ops: Ops = None,
+    opset: Annotated[int | None, typer.Option(help="of the ONNX file that would be written")] = None,
     signature: Signature = None,
     inputs: Names = None,
     outputs: Names = None,
     shape: Shapes = None,
+    example: Example = None,
+    dynamic: Dynamic = None,
+    extensions: Annotated[
+        bool, typer.Option("--extensions", help="allow operators of onnxruntime-extensions where ONNX has none")
+    ] = False,
     custom_domain: CustomDomain = None,
     trust: Trust = False,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="list every node of a finding")] = False,
     json: Json = False,
 ) -> None:
-    """Say what would not survive a conversion, node by node, without converting."""
+    """Say what would not survive a conversion, node by node, without converting.
+
+    Exit codes: 0 nothing is lost; 1 something is (with --strict: or approximated, or a warning); 2 unsupported.
+    """
     from trueport.cli.options import source_options
-    from trueport.fidelity import EXACT, UNSUPPORTED
     from trueport.pipeline import check as check_model
 
     result = check_model(source, to, ops=ops or (), **source_options(locals()))
-    typer.echo(result.to_json() if json else str(result))
+    _show(result, Format.JSON if json else form, every=verbose)
+    raise typer.Exit(_exit_code(result, strict=strict))
+
+
+def _show(result: Report, form: Format, *, every: bool) -> None:
+    if form is Format.TERMINAL:
+        from trueport.report.terminal import print_check
+
+        print_check(result, sys.stdout, every=every)
+    elif form is Format.JSON:
+        typer.echo(result.to_json())
+    elif form is Format.MARKDOWN:
+        from trueport.report.markdown import render_markdown
+
+        typer.echo(render_markdown(result), nl=False)
+    else:
+        from trueport import __version__
+        from trueport.report.sarif import render_sarif
+
+        typer.echo(render_sarif(result, __version__))
+
+
+def _exit_code(result: Report, *, strict: bool) -> int:
+    """Notes never count; warnings and approximations count where they were asked for."""
+    from trueport.checking.remarks import Severity
+    from trueport.fidelity import APPROXIMATE, LOSSY, UNSUPPORTED
+
     if result.fidelity == UNSUPPORTED:
-        raise typer.Exit(REFUSED)
-    raise typer.Exit(FAITHFUL if result.fidelity <= EXACT else NOT_FAITHFUL)
+        return REFUSED
+    warned = strict and any(remark.severity >= Severity.WARNING for remark in result.remarks)
+    return NOT_FAITHFUL if warned or result.fidelity >= (APPROXIMATE if strict else LOSSY) else FAITHFUL

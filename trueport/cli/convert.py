@@ -12,6 +12,8 @@ from trueport.cli.words import (
     NOT_FAITHFUL,
     CustomDomain,
     Data,
+    Dynamic,
+    Example,
     Json,
     Names,
     Ops,
@@ -36,6 +38,8 @@ def convert(
     inputs: Names = None,
     outputs: Names = None,
     shape: Shapes = None,
+    example: Example = None,
+    dynamic: Dynamic = None,
     inputs_as_nchw: Annotated[str | None, typer.Option(metavar="X,Y", help="take these inputs channel-first")] = None,
     outputs_as_nchw: Annotated[str | None, typer.Option(metavar="X,Y", help="give these outputs channel-first")] = None,
     external_data: Annotated[bool, typer.Option("--external-data", help="weights in a file of their own")] = False,
@@ -52,7 +56,6 @@ def convert(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False,
 ) -> None:
     """Convert a model, compare what was written with the source, and say what was lost."""
-    from trueport.cli.arrays import read_samples
     from trueport.cli.options import source_options
     from trueport.cli.progress import progress
     from trueport.pipeline import convert_file
@@ -63,7 +66,7 @@ def convert(
             output,
             ops=ops or (),
             verify=verify,
-            data=read_samples(data) if data else None,
+            data=data or None,
             overwrite=overwrite,
             progress=step,
             **source_options(locals()),

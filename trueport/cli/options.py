@@ -1,4 +1,4 @@
-"""Words of the command line that say how a TensorFlow source is taken, as the library's options."""
+"""Words of the command line that say how a source is taken, as the library's options."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ __all__ = ["source_options"]
 
 _NAMES = ("inputs", "outputs", "inputs_as_nchw", "outputs_as_nchw")
 _PLAIN = ("opset", "signature", "external_data", "extensions", "custom_domain", "trust")
+_OF_MODULES = {"example": "example_inputs", "dynamic": "dynamic_shapes"}
 
 
 def source_options(words: Mapping[str, Any]) -> dict[str, Any]:
     """Only what was given: an option that a source does not have is an error there."""
     found = {name: words[name] for name in _PLAIN if words.get(name) not in (None, False)}
     found |= {name: words[name].split(",") for name in _NAMES if words.get(name)}
+    found |= {option: words[word] for word, option in _OF_MODULES.items() if words.get(word)}
     if words.get("shape"):
         found["shapes"] = dict(_shape(word) for word in words["shape"])
     return found

@@ -13,6 +13,8 @@ __all__ = [
     "REFUSED",
     "CustomDomain",
     "Data",
+    "Dynamic",
+    "Example",
     "Json",
     "Names",
     "Ops",
@@ -26,15 +28,35 @@ FAITHFUL, NOT_FAITHFUL, REFUSED = 0, 1, 2
 
 Source = Annotated[
     Path,
-    typer.Argument(help="the model: an .onnx file (or a zip that holds one), a SavedModel, a .keras, .h5 or .pb file"),
+    typer.Argument(
+        help="the model: an .onnx file (or a zip that holds one), a SavedModel, a .keras, .h5 or .pb file, "
+        "a PyTorch .pt2 or .pt file, or code that builds a module: my_pkg.nets:build"
+    ),
 ]
 Signature = Annotated[str | None, typer.Option(help="which of a SavedModel's signatures")]
 Names = Annotated[str | None, typer.Option(metavar="X:0,Y:0", help="cut the TensorFlow graph at these tensors")]
 Shapes = Annotated[list[str] | None, typer.Option("--shape", metavar="NAME=1,224,224,3", help="narrow an input's dims")]
-Trust = Annotated[bool, typer.Option("--trust", help="run Python code that a Keras file carries (Lambda layers)")]
+Trust = Annotated[
+    bool, typer.Option("--trust", help="run Python code that a file carries (Keras Lambda layers, pickled modules)")
+]
 CustomDomain = Annotated[
     str | None, typer.Option(metavar="com.acme", help="keep operators without a mapping as nodes of this domain")
 ]
 Ops = Annotated[list[str] | None, typer.Option("--ops", help="a .py file or module with your own @maps operators")]
+Example = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="X=float32[1,3,224,224]", help="inputs of a PyTorch module; int64[1,16](0..999) gives a range"
+    ),
+]
+Dynamic = Annotated[
+    str | None,
+    typer.Option(metavar="X.0=batch(1..64),X.2=height", help="dims of a PyTorch module's inputs that stay open"),
+]
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
-Data = Annotated[list[Path] | None, typer.Option(help="compare on these inputs: an .npz with an array per name")]
+Data = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="X.npz", help="compare on these inputs: an .npz or .npy, a folder of them, or a loader: module:name"
+    ),
+]

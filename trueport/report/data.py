@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from trueport.checking.remarks import Remark
 from trueport.fidelity import BITWISE, Fidelity, Loss, Verdict
 from trueport.ir.ports import CONTAINERS, Port
 from trueport.mapping.registry import Finding
+from trueport.report.artifacts import Artifact, Setting
+from trueport.report.graphs import Graphs
+from trueport.report.plain import plain, restored
+from trueport.report.profile import Profile
+from trueport.report.schema import REPORT, upgraded
 from trueport.verifying.verify import Verification
 
-__all__ = ["Report"]
-
-_SCHEMA = "trueport-report/1"
+__all__ = ["Report", "users_operators"]
 
 
 @dataclass(frozen=True)
 class Report:
-    """Source and target, every loss, the comparison, and where the time went."""
+    """Source and target, every loss, the comparison, where the time went, and how to do it again."""
 
     source: str
     target: str
@@ -30,6 +34,15 @@ class Report:
     losses: tuple[Loss, ...] = ()
     comparison: Verification | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
+    users_operators: Mapping[str, str] = field(default_factory=dict)
+    """operators that a user's own module translates, and which module"""
+    went_in: Artifact | None = None
+    came_out: Artifact | None = None
+    setting: Setting | None = None
+    graphs: Graphs | None = None
+    profile: Profile | None = None
+    remarks: tuple[Remark, ...] = ()
+    """what the rules of the check say: notes and warnings beside the findings and losses"""
 
     @property
     def fidelity(self) -> Fidelity:
@@ -41,39 +54,55 @@ class Report:
         """What was measured; None when nothing was compared."""
         return self.comparison.verdict if self.comparison else None
 
-    @property
-    def users_operators(self) -> dict[str, str]:
-        """Operators that a user's own module translates, and which."""
-        return {
-            finding.op: finding.mapping.by
-            for finding in self.findings
-            if finding.mapping and not finding.mapping.by.startswith("trueport.")
-        }
-
     def counts(self) -> dict[str, int]:
         """Nodes by fidelity, worst first."""
         found = Counter(finding.fidelity for finding in self.findings)
         return {level.name.lower(): found[level] for level in sorted(found, reverse=True)}
 
-    def to_json(self) -> str:
-        """The report as JSON text."""
-        return json.dumps(self._plain(), indent=1)
-
-    def _plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, Any]:
+        """The report in JSON's own types, as the published schema describes it."""
         return {
-            "schema": _SCHEMA,
+            "schema": REPORT,
             "source": self.source,
             "target": self.target,
             "fidelity": self.fidelity.name.lower(),
+            "verdict": self.verdict.value if self.verdict else None,
             "inputs": [port.to_json() for port in self.inputs],
             "outputs": [port.to_json() for port in self.outputs],
             "nodes": self.counts(),
-            "users_operators": self.users_operators,
-            "findings": [_finding(f) for f in self.findings if f.reasons],
-            "losses": [{**asdict(loss), "fidelity": loss.fidelity.name.lower()} for loss in self.losses],
-            "comparison": self.comparison.to_json() if self.comparison else None,
-            "seconds": dict(self.seconds),
+            "users_operators": dict(self.users_operators),
+            "findings": [_finding(finding) for finding in self.findings],
+            "losses": plain(self.losses),
+            "remarks": plain(self.remarks),
+            "comparison": plain(self.comparison.to_json()) if self.comparison else None,
+            "seconds": plain(self.seconds),
+            "went_in": plain(self.went_in),
+            "came_out": plain(self.came_out),
+            "setting": plain(self.setting),
+            "graphs": plain(self.graphs),
+            "profile": plain(self.profile),
         }
+
+    def to_json(self) -> str:
+        """The report as JSON text."""
+        return json.dumps(self.to_plain(), indent=1, allow_nan=False)
+
+    def to_html(self) -> str:
+        """One page that needs nothing else: no network, no Trueport."""
+        from trueport.report.html.render import page
+
+        return page(self.to_plain())
+
+    @classmethod
+    def from_json(cls, text: str) -> Report:
+        """A report that was written before, by this version or an older one; declarations are not part of it."""
+        data = upgraded(json.loads(text))
+        return cls(
+            findings=tuple(restored(Finding, {**finding, "mapping": None}) for finding in data["findings"]),
+            inputs=tuple(Port.from_json(port) for port in data["inputs"]),
+            outputs=tuple(Port.from_json(port) for port in data["outputs"]),
+            **{name: restored(kind, data[name]) for name, kind in _KINDS.items()},
+        )
 
     def __str__(self) -> str:
         lines = [f"{self.source} → {self.target}: {self.fidelity.name.lower()} by declaration"]
@@ -86,6 +115,32 @@ class Report:
         return "\n".join(lines)
 
 
+_KINDS: dict[str, Any] = {
+    "source": str,
+    "target": str,
+    "losses": tuple[Loss, ...],
+    "remarks": tuple[Remark, ...],
+    "comparison": Verification | None,
+    "seconds": Mapping[str, float],
+    "users_operators": Mapping[str, str],
+    "went_in": Artifact | None,
+    "came_out": Artifact | None,
+    "setting": Setting | None,
+    "graphs": Graphs | None,
+    "profile": Profile | None,
+}
+"""Fields that are read back by their types alone."""
+
+
+def users_operators(findings: Iterable[Finding]) -> dict[str, str]:
+    """Operators that a user's own module translates, and which."""
+    return {
+        finding.op: finding.mapping.by
+        for finding in findings
+        if finding.mapping and not finding.mapping.by.startswith("trueport.")
+    }
+
+
 def _carried(port: Port) -> Iterator[str]:
     """How a port differs from what the source calls it and makes it of."""
     if port.parts != (port.name,):
@@ -96,9 +151,4 @@ def _carried(port: Port) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    return {
-        "where": finding.where,
-        "op": finding.op,
-        "fidelity": finding.fidelity.name.lower(),
-        "reasons": [{"label": r.label, "because": r.because, "remedy": r.remedy} for r in finding.reasons],
-    }
+    return {field.name: plain(getattr(finding, field.name)) for field in fields(finding) if field.name != "mapping"}

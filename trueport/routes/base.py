@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import onnx_ir as ir
 
+from trueport.checking.rules import Subject
 from trueport.fidelity import Loss
-from trueport.ir.ports import Port
+from trueport.ir.ports import Port, make_ports
 from trueport.mapping.registry import Finding, Registry
+from trueport.report.graphs import Graph
 from trueport.runtimes.base import Model
 from trueport.verifying.oracle import Oracle
 
@@ -71,6 +73,39 @@ class Route(ABC):
     @abstractmethod
     def graph(self) -> ir.Model:
         """The ONNX graph that source and target have in common."""
+
+    def rehearse(self) -> None:
+        """Go on after ``canonicalize`` as far as no framework is loaded: raises what ``emit`` would."""
+        return
+
+    def subject(self) -> Subject:
+        """What the rules of the check look at."""
+        return Subject(self.graph(), self.target, self.findings, *self.border(), self.described())
+
+    def border(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        """Inputs and outputs, as far as they are known without building the target."""
+        graph = self.graph().graph
+        return make_ports(graph.inputs), make_ports(graph.outputs)
+
+    def described(self) -> Mapping[str, Any]:
+        """What the source says of itself."""
+        return {}
+
+    def source_graph(self) -> Graph | None:
+        """The source as a report draws it, asked right after ``capture``; None where that is not known."""
+        return None
+
+    def target_graph(self) -> Graph | None:
+        """The target as a report draws it, its nodes with their origins; asked after ``emit``."""
+        return None
+
+    def findings_by_node(self) -> Mapping[str, Finding]:
+        """The worst that was found about each of the source's nodes, by name."""
+        return {finding.node: finding for finding in sorted(self.findings, key=lambda finding: finding.fidelity)}
+
+    def refined(self, source: Graph) -> Graph:
+        """``source`` with what became known of its values later on."""
+        return source
 
     @property
     def bounds(self) -> Registry:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,14 @@ from trueport.backends.tensorflow.module import Built, build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.backends.tensorflow.save import write_saved_model
 from trueport.checking.assess import assess_model
-from trueport.frontends.onnx.describe import describe
+from trueport.frontends.onnx.describe import describe, left_out
 from trueport.frontends.onnx.load import OnnxSource, load_onnx, unpacked
 from trueport.ir.ports import Port
+from trueport.mapping.registry import Finding
 from trueport.mapping.user import with_user_ops
 from trueport.passes.pipeline import canonicalize
+from trueport.report.graphs import Graph, findings_by_origin, onnx_graph, typed_like
+from trueport.report.graphs_tensorflow import owners, tensorflow_graph
 from trueport.routes.base import Ops, Route
 from trueport.runtimes.base import Model
 from trueport.runtimes.detect import load_model, load_sources
@@ -55,6 +58,7 @@ class OnnxToTensorflow(Route):
     def capture(self) -> None:
         self._model = load_onnx(self._source)
         self._described = describe(self._model)
+        self.losses += left_out(self._model)
 
     def canonicalize(self) -> None:
         self.losses += canonicalize(self.graph(), self.registry)
@@ -84,3 +88,19 @@ class OnnxToTensorflow(Route):
     def graph(self) -> ir.Model:
         assert self._model is not None, "capture comes first"
         return self._model
+
+    def described(self) -> Mapping[str, Any]:
+        return self._described
+
+    def source_graph(self) -> Graph:
+        return onnx_graph(self.graph())
+
+    def target_graph(self) -> Graph:
+        built = self.built
+        return tensorflow_graph(built.function.graph, built.outputs, owners(self.graph().graph, built.map.values))
+
+    def findings_by_node(self) -> Mapping[str, Finding]:
+        return findings_by_origin(self.graph().graph.all_nodes(), self.findings)
+
+    def refined(self, source: Graph) -> Graph:
+        return typed_like(source, self.graph())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.onnx.amend import amend
-from trueport.backends.onnx.kernels import fit_kernels, lacking, newest_opset
+from trueport.backends.onnx.kernels import faster_opset, fit_kernels, lacking, newest_opset
 from trueport.backends.onnx.save import write_onnx
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import EmitError, UsageError
@@ -22,10 +22,14 @@ from trueport.frontends.tensorflow.sources import Options, capture_source
 from trueport.ir.artifact import ArtifactMap
 from trueport.ir.ports import Port, make_ports
 from trueport.ir.schemas import CANONICAL_OPSETS
+from trueport.ir.widening import Kernel
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
+from trueport.passes.lower.adapt import stays
 from trueport.passes.lower.model import lower_model
 from trueport.passes.outgoing import DEFAULT_OPSET, OLDEST_OPSET, arrange_for_onnx
+from trueport.report.graphs import Graph, onnx_graph
+from trueport.report.graphs_tensorflow import tensorflow_graph
 from trueport.routes.base import Ops, Route
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, extensions_library
@@ -77,9 +81,9 @@ class TensorflowToOnnx(Route):
     def emit(self) -> ir.Model:
         if not self._arranged:
             kernels = cpu_kernels()
-            opset = self._opset or newest_opset(self.graph(), kernels, DEFAULT_OPSET, OLDEST_OPSET)
+            self.losses += arrange_for_onnx(self.graph())
+            opset = self._opset or self._best_opset(kernels)
             lacks = lacking(kernels, opset)
-            self.losses += arrange_for_onnx(self.graph(), opset)
             amend(self.graph(), lacks)
             lower_model(self.graph(), opset, apart=lacks)
             fit_kernels(self.graph(), kernels)
@@ -87,6 +91,10 @@ class TensorflowToOnnx(Route):
             settle_outputs(self.graph().graph, self._captured.outputs)
             self._arranged = True
         return self.graph()
+
+    def _best_opset(self, kernels: Sequence[Kernel]) -> int:
+        newest = newest_opset(self.graph(), kernels, DEFAULT_OPSET, OLDEST_OPSET)
+        return faster_opset(self.graph(), newest, stays)
 
     def write(self, place: Path) -> None:
         write_onnx(self.emit(), place, external_data=self._external_data)
@@ -132,6 +140,24 @@ class TensorflowToOnnx(Route):
     def graph(self) -> ir.Model:
         assert self._model is not None, "capture comes first"
         return self._model
+
+    def rehearse(self) -> None:
+        self.emit()
+
+    def border(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        assert self._captured is not None
+        return self._captured.inputs, self._captured.outputs
+
+    def described(self) -> Mapping[str, Any]:
+        optimizer = getattr(self._captured and self._captured.held, "optimizer", None)
+        return {} if optimizer is None else {"optimizer": type(optimizer).__name__}
+
+    def source_graph(self) -> Graph:
+        assert self._captured is not None
+        return tensorflow_graph(self._captured.graph, self._captured.outputs)
+
+    def target_graph(self) -> Graph:
+        return onnx_graph(self.emit())
 
     def _holds_custom_nodes(self) -> bool:
         domain = self._options.custom_domain

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
@@ -13,13 +13,13 @@ from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.data import Data, named_samples
 from trueport.verifying.hints import Hints, graph_hints
-from trueport.verifying.inputs import Plan, Sample, make_inputs, plan_inputs
+from trueport.verifying.inputs import Plan, make_inputs, plan_inputs
 from trueport.verifying.oracle import OnnxOracle, Oracle
 from trueport.verifying.pairing import PairedModel
 from trueport.verifying.sizes import Dims
 from trueport.verifying.verify import accepts
 
-__all__ = ["Feeding", "feed", "quick_inputs"]
+__all__ = ["Feeding", "conversion_inputs", "feed"]
 
 _QUICK = 2
 """Sets for a first look: ordinary numbers at the smallest sizes, and the graph's boundaries at other sizes."""
@@ -46,8 +46,10 @@ def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle | st
     return chain(plan.samples(asked.samples), plan.specials() if asked.special else ())
 
 
-def quick_inputs(source: Model, graph: ir.Graph) -> list[Sample]:
-    """A few sets, for a conversion that is looked at as soon as it is made."""
+def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) -> Iterable[Mapping[str, Any]]:
+    """The user's, or else a few sets: for a conversion that is looked at as soon as it is made."""
+    if data is not None:
+        return named_samples(data, source.inputs)
     return make_inputs(source.inputs, graph, samples=_QUICK, accepts=lambda feeds: accepts(source, feeds))
 
 

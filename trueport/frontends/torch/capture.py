@@ -17,7 +17,9 @@ from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, inference, make_call, port_of
 from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_shapes
 from trueport.frontends.torch.failures import explain, place_of
+from trueport.frontends.torch.probe import settled_bounds
 from trueport.frontends.torch.quiet import quiet
+from trueport.frontends.torch.rewrite import rewritten
 from trueport.frontends.torch.sources import Opened, TorchOptions, open_source
 from trueport.frontends.torch.state import refuse_hidden_state
 from trueport.ir.ports import Port
@@ -70,17 +72,50 @@ def capture_torch(source: Any, options: TorchOptions) -> TorchCaptured:
 def _export(
     opened: Opened, call: Call, dims: tuple[OpenDim, ...], losses: list[Loss]
 ) -> tuple[Any, tuple[OpenDim, ...], str]:
-    """PyTorch's two ways to capture, the lighter one first: each takes some things that the other refuses."""
+    """PyTorch's ways to capture, the lightest first: each takes some things that the others refuse."""
     failures: list[Exception] = []
-    for strict in (False, True):
+    for strategy in _STRATEGIES:
         try:
-            program, settled = _settled(opened.module, call, dims, strict)
+            program, settled, notes = strategy.attempt(opened.module, call, dims)
         except Exception as error:  # the exporter raises whatever the module's own code raises, too
             failures.append(error)
             continue
-        losses += _narrowed(dims, settled)
-        return program, settled, f"torch.export, {'strict' if strict else 'not strict'}"
+        losses += [*_narrowed(dims, settled), *notes]
+        return program, settled, strategy.name
     raise explain(failures, dims) from failures[0]
+
+
+@dataclass(frozen=True)
+class _Strategy:
+    """One way to capture."""
+
+    name: str
+    strict: bool
+    rewrite: bool = False
+
+    def attempt(
+        self, module: Any, call: Call, dims: tuple[OpenDim, ...]
+    ) -> tuple[Any, tuple[OpenDim, ...], list[Loss]]:
+        if not self.rewrite:
+            program, narrowed = _settled(module, call, dims, self.strict)
+            return program, settled_bounds(module, call, program, dims, narrowed), []
+        with rewritten(module) as places:
+            program, narrowed = _settled(module, call, dims, self.strict)
+        settled = settled_bounds(module, call, program, dims, narrowed)
+        flow = [str(node.target) for node in program.graph.nodes if node.target in _control_flow()]
+        return program, settled, [Loss(place, "rewritten", _REWRITTEN, EXACT) for place in places if flow]
+
+
+_REWRITTEN = "what hangs on data here was made into real control flow"
+_STRATEGIES = (
+    _Strategy("torch.export, not strict", strict=False),
+    _Strategy("torch.export, strict", strict=True),
+    _Strategy("torch.export, with branches and loops rewritten", strict=False, rewrite=True),
+)
+
+
+def _control_flow() -> tuple[Any, ...]:
+    return torch.ops.higher_order.cond, torch.ops.higher_order.while_loop
 
 
 def _settled(module: Any, call: Call, dims: tuple[OpenDim, ...], strict: bool) -> tuple[Any, tuple[OpenDim, ...]]:

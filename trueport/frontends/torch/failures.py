@@ -18,6 +18,9 @@ _QUOTED = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<functi
 
 def explain(failures: Sequence[Exception], dims: Sequence[OpenDim]) -> ConversionError:
     """One error for all the ways that were tried; the first one that has a rule is told."""
+    told = next((failure for failure in failures if isinstance(failure, ConversionError)), None)
+    if told is not None and not any(_data_dependent(failure) for failure in failures):
+        return told
     for failure in failures:
         for applies, tell in _RULES:
             if applies(failure):
@@ -39,7 +42,7 @@ def place_of(failure: BaseException | None) -> str:
     quoted = [m for m in _QUOTED.finditer(_whole(failure)) if not _INNER.search(m["file"])]
     if quoted:
         last = quoted[-1]
-        return f"{Path(last['file']).name}:{last['line']} in {last['function']}: {last['code'].strip()}"
+        return f"{Path(last['file']).name}:{last['line']} in {last['function']}: {last['code'].strip().rstrip(':')}"
     users = [frame for frame in frames if frame.name == "forward" or frame.line]
     inside = [frame for frame in users if frame.name == "forward"] or users
     if not inside:

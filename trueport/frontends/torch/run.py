@@ -9,7 +9,7 @@ from trueport.errors import InvalidInput
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
 
-__all__ = ["run_eager", "run_inner"]
+__all__ = ["replay", "run_eager", "run_inner"]
 
 
 def run_eager(module: Any, call: Call, feeds: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,6 +37,18 @@ def run_inner(program: Any, call: Call, feeds: Mapping[str, Any], fetch: Sequenc
     with torch.no_grad():
         Recording(program.graph_module).run(*_placeholders(program, _tensors(call, feeds)))
     return found
+
+
+def replay(program: Any, tensors: Sequence[Any]) -> list[Any]:
+    """The captured graph's results, whatever sizes it was promised: nothing is asserted on the way."""
+
+    class Unguarded(torch.fx.Interpreter):  # type: ignore[misc]
+        def run_node(self, n: Any) -> Any:
+            return None if n.op == "call_function" and "_assert" in str(n.target) else super().run_node(n)
+
+    with torch.no_grad():
+        made = Unguarded(program.graph_module).run(*_placeholders(program, [tensor.clone() for tensor in tensors]))
+    return [value for value in made if isinstance(value, torch.Tensor)]
 
 
 def _placeholders(program: Any, tensors: Sequence[Any]) -> list[Any]:

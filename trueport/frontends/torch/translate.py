@@ -31,7 +31,8 @@ _LINE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function
 _MISSING = re.compile(
     r"No (?:ONNX function|decompositions) (?:found|registered) for <OpOverload\(op='([\w:.]+)', overload='(\w+)'\)>"
 )
-_LIBRARIES = re.compile(r"[/\\](torch|torchvision|transformers)[/\\]")
+_LIBRARIES = re.compile(r"[/\\](torch|torchvision|transformers|trueport)[/\\]|^<")
+"""Files that are not the user's; PyTorch's own traces stand in files like <eval_with_key>."""
 
 
 @dataclass(frozen=True)
