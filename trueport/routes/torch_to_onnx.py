@@ -17,13 +17,15 @@ from trueport.frontends.torch.capture import TorchCaptured, capture_torch
 from trueport.frontends.torch.registry import registry
 from trueport.frontends.torch.run import run_eager, run_inner
 from trueport.frontends.torch.sources import TorchOptions
-from trueport.frontends.torch.translate import Translated, translate
+from trueport.frontends.torch.translate import Translated, line_of, translate
 from trueport.ir.ports import Port
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
 from trueport.passes.lower.model import lower_model
 from trueport.passes.outgoing import DEFAULT_OPSET, OLDEST_OPSET
 from trueport.passes.settle import settle
+from trueport.report.graphs import Graph, onnx_graph
+from trueport.report.graphs_torch import torch_graph
 from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_file import checked_opset, known_to_run, own_names
 from trueport.runtimes.base import Model
@@ -98,7 +100,7 @@ class TorchToOnnx(Route):
         captured, translated = self.captured, self._translated
         assert translated is not None
         eager = functools.partial(run_eager, captured.module, captured.call)
-        inner = functools.partial(run_inner, translated.program, captured.call)
+        inner = functools.partial(run_inner, translated.program, captured.call) if translated.program else None
         return [TorchModel(eager, captured.inputs, captured.outputs, inner)]
 
     def oracle(self) -> Oracle | str:
@@ -117,6 +119,26 @@ class TorchToOnnx(Route):
     def graph(self) -> ir.Model:
         assert self._translated is not None, "capture comes first"
         return self._translated.model
+
+    def rehearse(self) -> None:
+        self.emit()
+
+    def border(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        return self.captured.inputs, self.captured.outputs
+
+    def source_graph(self) -> Graph | None:
+        return self._drawn(self.captured.program)
+
+    def refined(self, source: Graph) -> Graph:
+        """The program as the exporter takes it apart: the nodes that those of the target go back to."""
+        return (self._translated and self._drawn(self._translated.program)) or source
+
+    def target_graph(self) -> Graph:
+        return onnx_graph(self.emit())
+
+    def _drawn(self, program: Any) -> Graph | None:
+        names = [port.name for port in self.captured.outputs]
+        return None if program is None else torch_graph(program, line_of, names)
 
     @property
     def bounds(self) -> Registry:

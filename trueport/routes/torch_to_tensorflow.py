@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ import onnx_ir as ir
 
 from trueport.frontends.torch.sources import TorchOptions
 from trueport.ir.ports import Port
-from trueport.mapping.registry import Registry
+from trueport.mapping.registry import Finding, Registry
+from trueport.report.graphs import Graph
 from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
 from trueport.routes.torch_to_onnx import TorchToOnnx
@@ -73,3 +74,21 @@ class TorchToTensorflow(Route):
 
     def graph(self) -> ir.Model:
         return self.second.graph()
+
+    def rehearse(self) -> None:
+        self.second.rehearse()
+
+    def border(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+        return self._first.border()
+
+    def source_graph(self) -> Graph | None:
+        return self._first.source_graph()
+
+    def refined(self, source: Graph) -> Graph:
+        return self._first.refined(source)
+
+    def target_graph(self) -> Graph:
+        return self.second.target_graph()
+
+    def findings_by_node(self) -> Mapping[str, Finding]:
+        return {**self._first.findings_by_node(), **self.second.findings_by_node()}

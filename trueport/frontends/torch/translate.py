@@ -16,6 +16,7 @@ from trueport.fidelity import EXACT, UNSUPPORTED, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.capture import TorchCaptured
 from trueport.frontends.torch.quiet import quiet
+from trueport.frontends.torch.script import translate_script
 from trueport.ir.provenance import LOCATION, ORIGIN
 from trueport.mapping.registry import Finding, Reason, Registry
 
@@ -48,6 +49,8 @@ class Translated:
 
 def translate(captured: TorchCaptured, registry: Registry) -> Translated:
     """All operators that can't be translated come in one error."""
+    if captured.program is None:
+        return Translated(translate_script(captured), None, (), ())
     table = {_operator(mapping.op): mapping.handler for mapping in registry}
     refused: dict[Any, Finding] = {}
     for _ in range(_MAX_REFUSED):
@@ -63,11 +66,11 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
         raise Unsupported(list(refused.values()))
     _refuse_mutations(program.exported_program)
     model = program.model
+    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+        for node in graph.all_nodes():
+            _mark(node)
     _name_border(model, captured)
     _name_dims(model, captured)
-    for node in model.graph.all_nodes():
-        node.metadata_props[ORIGIN] = node.outputs[0].name or node.name or ""
-        node.metadata_props[LOCATION] = _location(node)
     findings = tuple(_finding(node, registry) for node in _calls(captured.program))
     return Translated(model, program.exported_program, findings, tuple(_input_mutations(program.exported_program)))
 
@@ -146,9 +149,10 @@ def _calls(program: Any) -> list[Any]:
 
 def _finding(node: Any, registry: Registry) -> Finding:
     name = node.target.name() if hasattr(node.target, "name") and callable(node.target.name) else str(node.target)
-    where = f"{node.name} ({line_of(node.meta.get('stack_trace', ''))})"
+    line = line_of(node.meta.get("stack_trace") or "")
     mapping = registry.find(name, _TORCH)
-    return Finding(where, name, mapping.fidelity if mapping else EXACT, mapping)
+    fidelity = mapping.fidelity if mapping else EXACT
+    return Finding(f"{node.name} ({line})" if line else node.name, name, fidelity, mapping, (), node.name, line)
 
 
 def line_of(stack: str) -> str:
@@ -158,12 +162,13 @@ def line_of(stack: str) -> str:
     return f"{Path(own[-1]['file']).name}:{own[-1]['line']} in {own[-1]['function']}" if own else ""
 
 
-def _location(node: ir.Node) -> str:
-    """The line, and the path of the module in which it ran: ``net.py:12 in forward (encoder.layers.0)``."""
+def _mark(node: ir.Node) -> None:
+    """The captured graph's node that it translates, and ``net.py:12 in forward (encoder.layers.0)``."""
     scopes = re.findall(r"'([^']*)'", node.metadata_props.get(_SCOPES, ""))
     line = line_of(node.metadata_props.get(_STACK, ""))
     path = scopes[-2] if len(scopes) > 1 else ""
-    return f"{line} ({path})" if line and path else line or path
+    node.metadata_props[ORIGIN] = scopes[-1] if scopes else node.name or ""
+    node.metadata_props[LOCATION] = f"{line} ({path})" if line and path else line or path
 
 
 def _refuse_mutations(program: Any) -> None:

@@ -1,0 +1,298 @@
+"""Special functions: ONNX has only Erf, the others are series and integrals computed in doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.fidelity import ulps
+from trueport.frontends.tensorflow import bessel, error_function, gamma, incomplete
+from trueport.frontends.tensorflow.numeric import in_double, is_double
+from trueport.frontends.torch.numbers import as_float, promoted
+from trueport.frontends.torch.recording import TorchTranslation, recorded
+from trueport.frontends.torch.registry import maps_torch
+
+__all__: list[str] = []
+
+# Bounds are of doubles; what is rounded to float32 from them lies within one unit.
+Formula = Callable[..., ir.Value]
+
+
+def _of_double(t: TorchTranslation, formula: Formula, *values: Any) -> ir.Value:
+    """A formula of values and numbers, promoted as PyTorch promotes them, computed in doubles."""
+    return in_double(t, lambda *wide: formula(t, *wide), *(as_float(t, value) for value in promoted(t, *values)))
+
+
+@maps_torch("aten::digamma", error=ulps(32))
+@recorded
+def digamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _digamma, x)
+
+
+def _digamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    """At zero minus infinity of its sign, as PyTorch has it."""
+    zero = t.op.Equal(x, t.op.like(0, x))
+    ended: ir.Value = t.op.Neg(t.op.Reciprocal(x))
+    return t.op.Where(zero, ended, gamma.digamma(t, x))
+
+
+@maps_torch("aten::lgamma", error=ulps(16))
+@recorded
+def lgamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, gamma.lgamma, x)
+
+
+@maps_torch("aten::polygamma", error=ulps(64))
+@recorded
+def polygamma(t: TorchTranslation, n: int, x: ir.Value) -> ir.Value:
+    if n == 0:
+        return _of_double(t, _digamma, x)
+    return _of_double(t, lambda t, wide: gamma.polygamma(t, t.op.like(n, wide), wide), x)
+
+
+@maps_torch("aten::special_zeta", error=ulps(16))
+@maps_torch("aten::special_zeta.other_scalar", error=ulps(16))
+@maps_torch("aten::special_zeta.self_scalar", error=ulps(16))
+@recorded
+def zeta(t: TorchTranslation, x: Any, q: Any) -> ir.Value:
+    return _of_double(t, gamma.zeta, x, q)
+
+
+@maps_torch("aten::igamma", error=ulps(1024))
+@recorded
+def igamma(t: TorchTranslation, a: ir.Value, x: ir.Value) -> ir.Value:
+    return _of_double(t, incomplete.igamma, a, x)
+
+
+@maps_torch("aten::igammac", error=ulps(1024))
+@recorded
+def igammac(t: TorchTranslation, a: ir.Value, x: ir.Value) -> ir.Value:
+    return _of_double(t, incomplete.igammac, a, x)
+
+
+@maps_torch("aten::erf", error=ulps(3))
+@maps_torch("aten::special_erf", error=ulps(3))
+@recorded
+def erf(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    value = as_float(t, x)
+    return error_function.erf(t, value) if is_double(value) else t.op.Erf(value)
+
+
+@maps_torch("aten::erfc", error=ulps(8))
+@maps_torch("aten::special_erfc", error=ulps(8))
+@recorded
+def erfc(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, error_function.erfc, x)
+
+
+@maps_torch("aten::erfinv", error=ulps(8))
+@recorded
+def erfinv(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _erf_inverse, x)
+
+
+def _erf_inverse(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    size = t.op.Abs(x)
+    found = error_function.erfc_inverse(t, t.op.Sub(t.op.like(1, x), size), size)
+    # At the ends the steps are infinite; near zero, where they would divide what is rounded, it is a line.
+    ended = t.op.Where(t.op.Equal(size, t.op.like(1, x)), t.op.like(np.inf, x), found)
+    line = t.op.Mul(size, t.op.like(np.sqrt(np.pi) / 2, x))
+    inside = t.op.Where(t.op.Less(size, t.op.like(1e-8, x)), line, ended)
+    known = t.op.Where(t.op.LessOrEqual(size, t.op.like(1, x)), inside, t.op.like(np.nan, x))
+    made: ir.Value = t.op.Mul(t.op.Sign(x), known)
+    return made
+
+
+@maps_torch("aten::special_ndtri", error=ulps(8))
+@recorded
+def ndtri(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _normal_quantile, x)
+
+
+def _normal_quantile(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    one, two = t.op.like(1, x), t.op.like(2, x)
+    upper = t.op.Greater(x, t.op.like(0.5, x))
+    complement = t.op.Mul(t.op.Where(upper, t.op.Sub(one, x), x), two)
+    found = error_function.erfc_inverse(t, complement, t.op.Sub(one, complement))
+    ended = t.op.Where(t.op.Equal(complement, t.op.like(0, x)), t.op.like(np.inf, x), found)
+    inside = t.op.Where(t.op.GreaterOrEqual(complement, t.op.like(0, x)), ended, t.op.like(np.nan, x))
+    sign = t.op.Where(upper, t.op.like(np.sqrt(2), x), t.op.like(-np.sqrt(2), x))
+    made: ir.Value = t.op.Mul(sign, inside)
+    return made
+
+
+@maps_torch("aten::special_ndtr", error=ulps(8))
+@recorded
+def ndtr(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _normal_share, x)
+
+
+def _normal_share(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    half = t.op.like(0.5, x)
+    made: ir.Value = t.op.Mul(half, error_function.erfc(t, t.op.Mul(x, t.op.like(-np.sqrt(0.5), x))))
+    return made
+
+
+@maps_torch("aten::special_log_ndtr", error=ulps(16))
+@recorded
+def log_ndtr(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _log_normal_share, x)
+
+
+def _log_normal_share(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    """Below -1 by the scaled function, which does not vanish."""
+    low = t.op.Less(x, t.op.like(-1, x))
+    turned = t.op.Mul(x, t.op.like(-np.sqrt(0.5), x))
+    tail = t.op.Mul(_erfcx(t, t.op.Max(turned, t.op.like(0, x))), t.op.like(0.5, x))
+    below = t.op.Sub(t.op.Log(tail), t.op.Mul(t.op.Mul(x, x), t.op.like(0.5, x)))
+    upper = t.op.Mul(error_function.erfc(t, t.op.Neg(turned)), t.op.like(-0.5, x))
+    made: ir.Value = t.op.Where(low, below, _log1p(t, upper))
+    return made
+
+
+def _log1p(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    """Small numbers keep their digits: log(u) x / (u - 1) with u = 1 + x as it is rounded."""
+    one = t.op.like(1, x)
+    raised = t.op.Add(one, x)
+    step = t.op.Sub(raised, one)
+    same = t.op.Equal(step, t.op.like(0, x))
+    whole = t.op.IsInf(raised)
+    quotient = t.op.Div(t.op.Mul(t.op.Log(raised), x), t.op.Where(same, one, step))
+    made: ir.Value = t.op.Where(same, x, t.op.Where(whole, t.op.Log(raised), quotient))
+    return made
+
+
+@maps_torch("aten::log1p", error=ulps(3))
+@maps_torch("aten::special_log1p", error=ulps(3))
+@recorded
+def log1p(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _log1p, x)
+
+
+@maps_torch("aten::special_erfcx", error=ulps(32))
+@recorded
+def erfcx(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _erfcx, x)
+
+
+
+
+def _erfcx(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    """exp(x^2) erfc(x): near zero as it stands, above by its continued fraction."""
+    near = t.op.Min(x, t.op.like(2, x))
+    small = t.op.Mul(t.op.Exp(t.op.Mul(near, near)), error_function.erfc(t, near))
+    far = t.op.Max(x, t.op.like(2, x))
+    fraction = far
+    for k in range(60, 0, -1):
+        fraction = t.op.Add(far, t.op.Div(t.op.like(k / 2, x), fraction))
+    large = t.op.Div(t.op.like(1 / np.sqrt(np.pi), x), fraction)
+    made: ir.Value = t.op.Where(t.op.Less(x, t.op.like(2, x)), small, large)
+    return made
+
+
+def _bessel(formula: Formula, order: int) -> Formula:
+    return lambda t, x: formula(t, x, order)
+
+
+@maps_torch("aten::special_bessel_j0", error=ulps(64))
+@recorded
+def bessel_j0(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _bessel(bessel.j, 0), x)
+
+
+@maps_torch("aten::special_bessel_j1", error=ulps(64))
+@recorded
+def bessel_j1(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _bessel(bessel.j, 1), x)
+
+
+@maps_torch("aten::special_bessel_y0", error=ulps(64))
+@recorded
+def bessel_y0(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _bessel(bessel.y, 0), x)
+
+
+@maps_torch("aten::special_bessel_y1", error=ulps(64))
+@recorded
+def bessel_y1(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _bessel(bessel.y, 1), x)
+
+
+@maps_torch("aten::special_i0e", error=ulps(16))
+@recorded
+def i0e(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _bessel(bessel.i_scaled, 0), x)
+
+
+@maps_torch("aten::special_i1e", error=ulps(16))
+@recorded
+def i1e(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _bessel(bessel.i_scaled, 1), x)
+
+
+def _unscaled_i(order: int) -> Formula:
+    def formula(t: TorchTranslation, x: ir.Value) -> ir.Value:
+        made: ir.Value = t.op.Mul(bessel.i_scaled(t, x, order), t.op.Exp(t.op.Abs(x)))
+        return made
+
+    return formula
+
+
+@maps_torch("aten::i0", error=ulps(32))
+@maps_torch("aten::special_modified_bessel_i0", error=ulps(32))
+@recorded
+def i0(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _unscaled_i(0), x)
+
+
+@maps_torch("aten::special_i1", error=ulps(32))
+@maps_torch("aten::special_modified_bessel_i1", error=ulps(32))
+@recorded
+def i1(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _unscaled_i(1), x)
+
+
+@maps_torch("aten::special_scaled_modified_bessel_k0", error=ulps(32))
+@recorded
+def scaled_k0(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _scaled_k(0), x)
+
+
+@maps_torch("aten::special_scaled_modified_bessel_k1", error=ulps(32))
+@recorded
+def scaled_k1(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _scaled_k(1), x)
+
+
+def _scaled_k(order: int) -> Formula:
+    """Below zero PyTorch has NaN."""
+
+    def formula(t: TorchTranslation, x: ir.Value) -> ir.Value:
+        below = t.op.Less(x, t.op.like(0, x))
+        made: ir.Value = t.op.Where(below, t.op.like(np.nan, x), bessel.k_scaled(t, x, order))
+        return made
+
+    return formula
+
+
+def _unscaled_k(order: int) -> Formula:
+    def formula(t: TorchTranslation, x: ir.Value) -> ir.Value:
+        made: ir.Value = t.op.Mul(_scaled_k(order)(t, x), t.op.Exp(t.op.Neg(x)))
+        return made
+
+    return formula
+
+
+@maps_torch("aten::special_modified_bessel_k0", error=ulps(32))
+@recorded
+def k0(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _unscaled_k(0), x)
+
+
+@maps_torch("aten::special_modified_bessel_k1", error=ulps(32))
+@recorded
+def k1(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _unscaled_k(1), x)

@@ -1,0 +1,48 @@
+"""A TorchScript module as ONNX, by PyTorch's older exporter: the only one that takes it."""
+
+from __future__ import annotations
+
+import io
+
+import onnx
+import onnx_ir as ir
+
+from trueport.errors import ConversionError
+from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.call import inference
+from trueport.frontends.torch.capture import TorchCaptured
+from trueport.frontends.torch.quiet import quiet
+
+__all__ = ["translate_script"]
+
+_OPSET = 17
+"""The newest that the older exporter writes without losing operators to newer forms it does not know."""
+
+
+def translate_script(captured: TorchCaptured) -> ir.Model:
+    """Names and open dims as captured; branches and loops of a scripted module become If and Loop."""
+    axes: dict[str, dict[int, str]] = {}
+    for dim in captured.dims:
+        axes.setdefault(dim.input, {})[dim.axis] = dim.name
+    written = io.BytesIO()
+    args, kwargs = captured.call.filled([tensor.clone() for tensor in captured.call.tensors])
+    try:
+        with inference(captured.module), quiet():
+            torch.onnx.export(
+                captured.module,
+                (*args, *kwargs.values()),
+                written,
+                dynamo=False,
+                opset_version=_OPSET,
+                input_names=[port.name for port in captured.inputs],
+                output_names=[port.name for port in captured.outputs],
+                dynamic_axes=axes or None,
+                do_constant_folding=False,
+            )
+    except Exception as error:  # the exporter raises RuntimeError, and types of its own
+        raise ConversionError(
+            f"PyTorch's older exporter fails: {' '.join(str(error).split())[:300]}",
+            where="the scripted module",
+            remedy="convert the nn.Module that it was scripted from, or a torch.export.save file (.pt2)",
+        ) from error
+    return ir.from_proto(onnx.load_from_string(written.getvalue()))
