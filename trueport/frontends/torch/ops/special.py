@@ -178,8 +178,6 @@ def erfcx(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _erfcx, x)
 
 
-
-
 def _erfcx(t: TorchTranslation, x: ir.Value) -> ir.Value:
     """exp(x^2) erfc(x): near zero as it stands, above by its continued fraction."""
     near = t.op.Min(x, t.op.like(2, x))
