@@ -34,12 +34,18 @@ def run_part(place: Path, names: Sequence[str], inputs: Mapping[str, np.ndarray]
 
 
 def part_weights(place: Path) -> dict[str, np.ndarray] | None:
-    """Weights by the source's names, in the source's order of axes; None where they can't be told from the rest."""
+    """Weights by the source's names, in the source's order of axes, constants by names of their own.
+
+    None where they can't be told from the rest.
+    """
     if place.is_dir():
         return parts_tensorflow.part_weights(place)
     if place.suffix == ".tflite":
         return None
-    return {t.name: onnx.numpy_helper.to_array(t) for t in onnx.load(place).graph.initializer}
+    graph = onnx.load(place).graph
+    nodes = [node for node in graph.node if node.op_type == "Constant" and node.attribute[0].HasField("t")]
+    found = {f"constant {node.output[0]}": onnx.numpy_helper.to_array(node.attribute[0].t) for node in nodes}
+    return found | {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer}
 
 
 def replace_weights(place: Path, weights: Mapping[str, np.ndarray]) -> None:

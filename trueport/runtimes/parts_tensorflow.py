@@ -85,7 +85,7 @@ class _Weight:
 
     def read(self) -> Any:
         if self.handle:
-            return self.variable.handle
+            return tf.compat.v1.get_default_graph().capture(self.variable.handle)
         return tf.transpose(self.variable, self.perm) if self.perm else self.variable.read_value()
 
 
@@ -176,16 +176,20 @@ def _note(place: Path, names: Sequence[str]) -> None:
 
 def run_part(place: Path, arrays: Sequence[np.ndarray]) -> np.ndarray:
     """The part's result; inputs in the order of their names."""
-    return np.asarray(tf.saved_model.load(str(place)).part(*(tf.constant(array) for array in arrays)).numpy())
+    loaded = tf.saved_model.load(str(place))  # a function knows its variables by weak references only
+    return np.asarray(loaded.part(*(tf.constant(array) for array in arrays)).numpy())
 
 
 def part_weights(place: Path) -> dict[str, np.ndarray] | None:
-    """Weights by the source's names; None where the part has others as well."""
+    """Weights by the source's names, and constants of the graph by their own; None where it has others as well."""
     loaded = tf.saved_model.load(str(place))
     if len(loaded.others):
         return None
     names = json.loads((place / _WEIGHTS).read_text(encoding="utf-8"))
-    return {name: variable.numpy() for name, variable in zip(names, loaded.weights, strict=True)}
+    operations = loaded.part.concrete_functions[0].graph.get_operations()
+    constants = [op for op in operations if op.type == "Const" and op.outputs[0].dtype.is_floating]
+    found = {f"constant {op.name}": tf.make_ndarray(op.get_attr("value")) for op in constants}
+    return found | {name: variable.numpy() for name, variable in zip(names, loaded.weights, strict=True)}
 
 
 def replace_weights(place: Path, weights: Mapping[str, np.ndarray]) -> None:
@@ -201,5 +205,6 @@ def replace_weights(place: Path, weights: Mapping[str, np.ndarray]) -> None:
 
 def count_nodes(place: Path) -> int:
     """Operations that compute something."""
-    part = tf.saved_model.load(str(place)).part.concrete_functions[0]
-    return sum(op.type not in _PLAIN for op in part.graph.get_operations())
+    loaded = tf.saved_model.load(str(place))
+    operations = loaded.part.concrete_functions[0].graph.get_operations()
+    return sum(op.type not in _PLAIN for op in operations)
