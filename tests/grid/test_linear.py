@@ -9,6 +9,7 @@ import pytest
 
 from tests.grid.harness import assert_close, check, edge_values, make_model, run_reference
 from tests.grid.layouts import check_half
+from trueport import convert
 from trueport.backend import prepare
 from trueport.fidelity import accumulation
 
@@ -159,3 +160,25 @@ def test_det(shape, dtype):
 @pytest.mark.parametrize("dtype", HALVES)
 def test_det_in_half_precision(dtype):
     check_half("Det", dtype, normal(2, 3, 3), terms=6)
+
+
+@pytest.mark.parametrize("bias_first", [False, True])
+@pytest.mark.parametrize("shape", [("n", 3, 4), ("n", "m", 4), (2, 3, 4)], ids=str)
+def test_bias_after_a_product_of_rows(shape, bias_first):
+    """The sum is taken before the rows get their shape back; the product can still be fetched."""
+    weight, bias = normal(4, 5), normal(5)
+    dims = ", ".join(map(str, shape))
+    model = onnx.parser.parse_model(
+        f'<ir_version: 9, opset_import: ["" : 17]> g (float[{dims}] x) => (float[{dims[:-1]}5] y) '
+        f"{{ p = MatMul(x, w) y = Add({'b, p' if bias_first else 'p, b'}) }}"
+    )
+    tensors = [onnx.numpy_helper.from_array(array, name) for array, name in ((weight, "w"), (bias, "b"))]
+    model.graph.initializer.extend(tensors)
+    route = convert(model, "tensorflow", verify=False).route
+    assert "BiasAdd" in {op.type for op in route.built.function.graph.get_operations()}
+    converted = route.result(None)
+    for rows in (2,) if isinstance(shape[0], int) else (2, 1, 0):
+        x = normal(rows, 3, 4)
+        want = x @ weight
+        assert_close(converted.run({"x": x})["y"], want + bias, accumulation(), terms=5)
+        assert_close(converted.run({"x": x}, fetch=["p"])["p"], want, accumulation(), terms=4)

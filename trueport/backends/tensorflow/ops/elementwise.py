@@ -11,6 +11,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import is_half, is_integer, is_unsigned, like, via, widened
+from trueport.backends.tensorflow.rows import plus_bias
 from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
 
@@ -19,6 +20,9 @@ __all__: list[str] = []
 
 @maps("Add", audited=14, error=ulps(0))
 def add(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+    for product, bias in ((A, B), (B, A)):
+        if (made := plus_bias(product, bias)) is not None:
+            return made
     return tf.add(A, B)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import via, widened
+from trueport.backends.tensorflow.rows import rows_times_matrix
 from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 
@@ -58,18 +59,8 @@ def _matmul(a: Tensor, b: Tensor) -> Tensor:
     if b.shape.rank == 1:
         return tf.linalg.matvec(a, b)
     if b.shape.rank == 2 and (a.shape.rank or 0) > 2:
-        return _rows_times_matrix(a, b)
+        return rows_times_matrix(a, b)
     return tf.matmul(a, b)
-
-
-def _rows_times_matrix(a: Tensor, b: Tensor) -> Tensor:
-    """One matrix product for all rows: TensorFlow fuses a bias and an activation with it, not with a batched one."""
-    rows = tf.matmul(tf.reshape(a, [-1, a.shape[-1] or tf.shape(a)[-1]]), b)
-    shape = [*a.shape[:-1], b.shape[-1]]
-    if shape.count(None) <= 1 and 0 not in shape:
-        return tf.reshape(rows, [-1 if size is None else size for size in shape])
-    made = tf.reshape(rows, tf.concat([tf.shape(a)[:-1], tf.shape(b)[-1:]], 0))
-    return tf.ensure_shape(made, shape)
 
 
 def _plus_bias(y: Tensor, c: Tensor) -> Tensor:
