@@ -37,7 +37,7 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
         return latency.report(results, options.threads)
     if part == "conversion":
         rounds = options.rounds or (1 if options.quick else 2)
-        settings = {"rounds": rounds, "limit": options.limit}
+        settings = {"rounds": rounds, "limit": options.limit, "verified": options.verified}
         found = []
         for model in _shown(part, models):
             found.append(conversion.measure(model, CACHE, **settings))
@@ -85,7 +85,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few models, few rounds, small sizes")
     parser.add_argument("--rounds", type=int, help="how often each form or tool has its turn")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for every runtime; all cores by default")
-    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds for one conversion")
+    parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of work for one conversion")
+    parser.add_argument("--verified", action="store_true", help="time our conversion with its comparison too")
     parser.add_argument("--trials", type=int, help="faults to inject")
     parser.add_argument("--seed", type=int, default=0, help="which faults, where, in which order")
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")

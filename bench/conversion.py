@@ -1,8 +1,8 @@
-"""Seconds and peak memory of a conversion beside the peers', each in a fresh process."""
+"""Seconds, work and peak memory of a conversion beside the peers', each in a fresh process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from bench.table import median, ratio, render
 
 __all__ = ["line", "measure", "report"]
 
-TOOLS = (OURS, OURS_VERIFIED, *PEERS)
+TOOLS = (OURS, *PEERS)
+KINDS = ("process", "cpu", "call", "peak")
 
 
 @dataclass
@@ -23,28 +24,40 @@ class Conversion:
     runs: dict[str, list[Converted]] = field(default_factory=dict)
 
     def failure(self, tool: str) -> str:
-        return next((run.failure for run in self.runs[tool] if run.failure), "")
+        return next((run.failure for run in self.runs.get(tool, ()) if run.failure), "")
 
     def late(self, tool: str) -> bool:
         """Whether the tool was ended at the time limit: its time is at least that."""
         return any(run.outcome.late for run in self.runs[tool])
 
     def process(self, tool: str) -> float | None:
-        return None if self.failure(tool) else min(run.outcome.seconds for run in self.runs[tool])
+        """Seconds from start to end, imports included."""
+        return self._least(tool, lambda run: run.outcome.seconds)
 
-    def function(self, tool: str) -> float | None:
-        return None if self.failure(tool) else min(run.seconds for run in self.runs[tool])
+    def cpu(self, tool: str) -> float | None:
+        """Seconds that processors worked for the process: others on the same machine hardly change it."""
+        return self._least(tool, lambda run: run.outcome.cpu)
+
+    def call(self, tool: str) -> float | None:
+        """The same for the call alone, without imports."""
+        return self._least(tool, lambda run: run.cpu)
 
     def peak(self, tool: str) -> float | None:
-        return None if self.failure(tool) else min(run.outcome.peak_bytes for run in self.runs[tool])
+        """Bytes."""
+        return self._least(tool, lambda run: run.outcome.peak_bytes)
+
+    def _least(self, tool: str, measured: Callable[[Converted], float]) -> float | None:
+        runs = self.runs.get(tool)
+        return min(map(measured, runs)) if runs and not self.failure(tool) else None
 
 
-def measure(model: BenchModel, cache: Path, *, rounds: int, limit: float) -> Conversion:
+def measure(model: BenchModel, cache: Path, *, rounds: int, limit: float, verified: bool) -> Conversion:
     """All tools in turn, round by round; what they made is kept for the latencies."""
-    found = Conversion(model.name, {tool.name: [] for tool in TOOLS})
+    tools = (*TOOLS, OURS_VERIFIED) if verified else TOOLS
+    found = Conversion(model.name, {tool.name: [] for tool in tools})
     source = model.file(cache)
     for _ in range(rounds):
-        for tool in TOOLS:
+        for tool in tools:
             if not found.failure(tool.name):
                 folder = cache / "saved" / tool.name / model.name
                 found.runs[tool.name].append(convert(tool, source, folder, limit))
@@ -54,13 +67,13 @@ def measure(model: BenchModel, cache: Path, *, rounds: int, limit: float) -> Con
 def report(results: Iterable[Conversion]) -> str:
     """Ours as a multiple of each peer's."""
     results = list(results)
-    columns = ["model", "process, s", "function, s", "verified, s", "peak, MB"]
-    columns += [f"{what} / {peer.name}" for peer in PEERS for what in ("process", "function", "peak")]
+    columns = ["model", "process, s", "cpu, s", "call, s", "peak, MB", "verified, s"]
+    columns += [f"{what} / {peer.name}" for peer in PEERS for what in KINDS]
     rows = [_row(result) for result in results]
-    rows.append(["median", "", "", "", "", *(_median(results, peer.name, what) for peer in PEERS for what in KINDS)])
-    notes = [
-        f"{r.model}, {tool.name}: fails: {why}" for r in results for tool in TOOLS if (why := r.failure(tool.name))
-    ]
+    rows.append(
+        ["median", "", "", "", "", "", *(_median(results, peer.name, what) for peer in PEERS for what in KINDS)]
+    )
+    notes = [f"{r.model}, {tool}: fails: {why}" for r in results for tool in r.runs if (why := r.failure(tool))]
     return render("Conversion: ours as a multiple of the peer's (below 1 is better)", columns, rows, notes)
 
 
@@ -69,26 +82,25 @@ def line(result: Conversion) -> str:
     return " | ".join(_row(result))
 
 
-KINDS = ("process", "function", "peak")
-
-
 def _row(result: Conversion) -> list[str]:
     ours = OURS.name
-    own = [result.process(ours), result.function(ours), result.process(OURS_VERIFIED.name)]
+    seconds = [_shown(getattr(result, what)(ours)) for what in ("process", "cpu", "call")]
     peak = result.peak(ours)
-    cells = ["fails" if value is None else f"{value:.1f}" for value in own]
-    cells.append("fails" if peak is None else f"{peak / 1e6:.0f}")
-    for peer in PEERS:
-        for what in KINDS:
-            cells.append(_against(result, peer.name, what))
-    return [result.model, *cells]
+    verified = _shown(result.process(OURS_VERIFIED.name)) if OURS_VERIFIED.name in result.runs else "–"
+    against = [_against(result, peer.name, what) for peer in PEERS for what in KINDS]
+    return [result.model, *seconds, "fails" if peak is None else f"{peak / 1e6:.0f}", verified, *against]
+
+
+def _shown(seconds: float | None) -> str:
+    return "fails" if seconds is None else f"{seconds:.1f}"
 
 
 def _against(result: Conversion, peer: str, what: str) -> str:
     """Ours as a multiple of the peer's; of a peer that was ended, no more than a bound is known."""
     ours = getattr(result, what)(OURS.name)
-    if result.late(peer) and what != "peak" and ours:
-        return f"< {ours / max(run.outcome.seconds for run in result.runs[peer]):.2f}"
+    if result.late(peer) and what in ("process", "cpu") and ours:
+        ended = [run.outcome.seconds if what == "process" else run.outcome.cpu for run in result.runs[peer]]
+        return f"< {ours / max(ended):.2f}"
     return "fails" if result.failure(peer) else ratio(ours, getattr(result, what)(peer))
 
 

@@ -17,7 +17,7 @@ __all__ = ["LIMIT", "OURS", "OURS_VERIFIED", "PEERS", "TF2ONNX", "Converted", "T
 
 HERE = Path(__file__).parent
 LIMIT = 180.0
-"""seconds for one conversion, unless told otherwise"""
+"""seconds that processors may work for one conversion, unless told otherwise"""
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,7 @@ class Converted:
 
     outcome: Outcome
     seconds: float = float("nan")
+    cpu: float = float("nan")
 
     @property
     def failure(self) -> str:
@@ -107,7 +108,8 @@ def convert(tool: Tool, model: Path, folder: Path, limit: float = LIMIT) -> Conv
             outcome = replace(outcome, failure=outcome.failure or "no result")
             reason.write_text(outcome.failure)
             return Converted(outcome)
-        return Converted(outcome, json.loads(result.read_text())["seconds"])
+        spent = json.loads(result.read_text())
+        return Converted(outcome, spent["seconds"], spent.get("cpu", float("nan")))
 
 
 def _remove(made: Path) -> None:
