@@ -10,7 +10,7 @@ import numpy as np
 
 from trueport.errors import UsageError
 
-__all__ = ["read_inputs", "read_samples", "save_outputs", "summarize"]
+__all__ = ["read_inputs", "save_outputs", "summarize"]
 
 
 def read_inputs(options: Sequence[str]) -> dict[str, Any]:
@@ -28,17 +28,6 @@ def read_inputs(options: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"{file!r} can't be read: {error}", where=f"--input {name}") from error
         feeds[name] = list(loaded.values()) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
     return feeds
-
-
-def read_samples(files: Sequence[Path]) -> list[dict[str, Any]]:
-    """One input set per .npz, an array per input's name."""
-    samples = []
-    for file in files:
-        if not file.is_file() or file.suffix != ".npz":
-            raise UsageError("is not an .npz file", where=f"--data {file}", remedy="np.savez(file, name=array, …)")
-        with np.load(file, allow_pickle=False) as arrays:
-            samples.append(dict(arrays))
-    return samples
 
 
 def save_outputs(path: Path, outputs: Mapping[str, Any]) -> None:

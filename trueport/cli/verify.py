@@ -12,7 +12,12 @@ from trueport.cli.words import FAITHFUL, NOT_FAITHFUL, Data, Json, Ops, Signatur
 __all__ = ["locate", "verify"]
 
 Target = Annotated[Path, typer.Argument(help="the model that was made of it, in any form")]
-Seed = Annotated[int, typer.Option(help="of the inputs that are made")]
+Samples = Annotated[int | None, typer.Option(min=1, help="how many sets of inputs, at most")]
+Seed = Annotated[int, typer.Option(min=0, help="of the inputs that are made")]
+Dims = Annotated[
+    list[str] | None,
+    typer.Option("--dims", metavar="BATCH=1,3,8", help="sizes of an open dim, or bounds: batch=1..64; INPUT:AXIS=4"),
+]
 Limit = Annotated[float | None, typer.Option("--k", help="how many times what rounding explains is still faithful")]
 
 
@@ -20,50 +25,93 @@ def verify(
     source: Source,
     target: Target,
     data: Data = None,
+    samples: Samples = None,
     seed: Seed = 0,
+    dims: Dims = None,
     k: Limit = None,
+    strict: Annotated[bool, typer.Option("--strict", help="only the same bits are faithful")] = False,
+    rtol: Annotated[float | None, typer.Option(help="call what is this near to the source *within tolerance*")] = None,
+    atol: Annotated[
+        float | None, typer.Option(help="the same, absolute: |difference| ≤ atol + rtol · |source|")
+    ] = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="run the source in every way its runtime has, for its noise")
+    ] = False,
+    isolate: Annotated[bool, typer.Option("--isolate", help="run the models in processes of their own")] = False,
+    timeout: Annotated[float | None, typer.Option(help="seconds that one run may take, with --isolate")] = None,
+    memory: Annotated[str | None, typer.Option(metavar="2GB", help="what one process may hold, with --isolate")] = None,
     signature: Signature = None,
     ops: Ops = None,
     json: Json = False,
 ) -> None:
-    """Say whether two models give the same numbers, by the float64 truth and the source's own noise."""
-    from trueport.cli.arrays import read_samples
+    """Say whether two models give the same numbers, by the float64 truth and the source's own noise.
+
+    Exit codes: 0 faithful, or within the tolerance that was given; 1 departs, or nothing could be compared; 2 refused.
+    """
     from trueport.cli.progress import progress
+    from trueport.cli.sizes import read_bytes, read_dims
     from trueport.comparison import verify as compare
     from trueport.fidelity import Verdict
     from trueport.report.verification import render
 
-    given = {"k": k} if k is not None else {}
     with progress(enabled=not json) as step:
         step("verify")
-        samples = read_samples(data) if data else None
-        found = compare(source, target, data=samples, seed=seed, ops=ops or (), signature=signature, **given)
+        found = compare(
+            source,
+            target,
+            data=data or None,
+            samples=samples,
+            seed=seed,
+            dims=read_dims(dims),
+            k=k,
+            strict=strict,
+            rtol=rtol,
+            atol=atol,
+            thorough=thorough,
+            isolate=isolate,
+            timeout=timeout,
+            memory=read_bytes(memory),
+            ops=ops or (),
+            signature=signature,
+        )
     typer.echo(render(found, json=json))
-    raise typer.Exit(FAITHFUL if found.verdict == Verdict.FAITHFUL else NOT_FAITHFUL)
+    good = found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE)
+    raise typer.Exit(FAITHFUL if good else NOT_FAITHFUL)
 
 
 def locate(
     source: Source,
     target: Target,
     data: Data = None,
+    samples: Samples = None,
     seed: Seed = 0,
+    dims: Dims = None,
     k: Limit = None,
+    memory: Annotated[str | None, typer.Option(metavar="2GB", help="values held at once, beside the models")] = None,
     signature: Signature = None,
     ops: Ops = None,
     reproduce: Annotated[Path | None, typer.Option(help="write the smallest model that shows it here")] = None,
     json: Json = False,
 ) -> None:
     """Name the first node that departs: its own error, what it inherited, and the likely cause."""
-    from trueport.cli.arrays import read_samples
     from trueport.cli.progress import progress
+    from trueport.cli.sizes import read_bytes, read_dims
     from trueport.comparison import locate as find
     from trueport.report.verification import render_located
 
-    given: dict[str, Any] = {"k": k} if k is not None else {}
+    given: dict[str, Any] = {"k": k, "memory": read_bytes(memory), "reproduce": reproduce}
     with progress(enabled=not json) as step:
         step("locate")
-        samples = read_samples(data) if data else None
-        settings = {**given, "reproduce": reproduce} if reproduce is not None else given
-        found = find(source, target, data=samples, seed=seed, ops=ops or (), signature=signature, **settings)
+        found = find(
+            source,
+            target,
+            data=data or None,
+            samples=samples,
+            seed=seed,
+            dims=read_dims(dims),
+            ops=ops or (),
+            signature=signature,
+            **{name: value for name, value in given.items() if value is not None},
+        )
     typer.echo(render_located(found, json=json))
     raise typer.Exit(NOT_FAITHFUL if found.culprit or any(s.ratio > found.k for s in found.steps) else FAITHFUL)

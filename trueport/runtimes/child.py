@@ -29,6 +29,7 @@ from trueport.runtimes.base import Model
 __all__ = ["ChildFailure", "ChildModel", "Limits", "in_child", "main"]
 
 _POLL_SECONDS = 0.05
+_LOAD_SECONDS = 60.0
 _SAID = 2000
 """Characters of what a child printed that an error shows."""
 
@@ -42,6 +43,7 @@ class Limits:
     """What one call may take."""
 
     seconds: float | None = None
+    """for a run; to start a framework and load a model takes longer, and a minute is always allowed for it"""
     memory: int | None = None
     """bytes that the child holds in memory at any time"""
 
@@ -103,7 +105,7 @@ class ChildModel(Model):
             raise self._dead()
         try:
             self._connection.send((what, arguments))
-            self._wait()
+            self._wait(self._allowed(what))
             ok, answer = self._connection.recv()
         except (EOFError, OSError) as error:
             self._process.wait()
@@ -112,13 +114,17 @@ class ChildModel(Model):
             return answer
         raise _rebuilt(*answer)
 
-    def _wait(self) -> None:
+    def _allowed(self, what: str) -> float | None:
+        seconds = self._limits.seconds
+        return seconds if seconds is None or what != "load" else max(seconds, _LOAD_SECONDS)
+
+    def _wait(self, seconds: float | None) -> None:
         """Until there is an answer, or a limit is reached."""
         start = time.monotonic()
         while not self._connection.poll(_POLL_SECONDS):
             if self._process.poll() is not None and not self._connection.poll(0):
                 raise EOFError
-            seconds, memory = self._limits.seconds, self._limits.memory
+            memory = self._limits.memory
             if seconds is not None and time.monotonic() - start > seconds:
                 raise self._stopped(f"took longer than {seconds:g} s", "allow more with timeout=… (--timeout)")
             if memory is not None and (held := _resident(self._process.pid)) > memory:

@@ -10,8 +10,10 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
+from trueport.errors import InvalidInput
+from trueport.ir.artifact import InnerValue
 from trueport.ir.maps import from_proto
-from trueport.ir.ports import make_ports
+from trueport.ir.ports import make_ports, pack
 from trueport.mapping.declare import OpMapping
 from trueport.runtimes.base import Model
 
@@ -30,8 +32,18 @@ class ReferenceModel(Model):
         initializers = set(graph.initializers)
         self.inputs = make_ports(value for value in graph.inputs if value.name not in initializers)
         self.outputs = make_ports(graph.outputs)
+        self._made = {value.name for node in graph for value in node.outputs if value.name} | initializers
+        self._made |= {port.name for port in self.inputs}
+
+    def inner(self) -> Mapping[str, InnerValue]:
+        return {name: InnerValue(name) for name in self._made}
 
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
+        for port in self.inputs:
+            pack(port, feeds[port.name])  # refuses what does not fit, as every runtime does
+        for name in fetch or ():
+            if name not in self._made:
+                raise InvalidInput(f"there is no value {name!r} in the model's main graph")
         with np.errstate(all="ignore"):
             values: Any = self._evaluator.run(None, dict(feeds), intermediate=fetch is not None)
         if fetch is not None:

@@ -5,6 +5,7 @@ Quantized tensors are given and taken as they are stored, as integers; `quantiza
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,7 +102,7 @@ class TfliteModel(Model):
         """From a second interpreter, which keeps all tensors: a delegate would not hand out what lies inside it."""
         if self._looking is None:
             self._looking = self._open("reference" if self._kernels == "reference" else "builtin", keep=True)
-        places = {**{name: d["index"] for name, d in self._tensors.items()}}
+        places = {name: details["index"] for name, details in self._tensors.items()}
         places |= {name: details["index"] for name, details in self._outs.items()}
         for name in fetch:
             if name not in places:
@@ -117,9 +118,7 @@ class TfliteModel(Model):
 
     def _invoke(self, interpreter: Any, parts: Mapping[str, np.ndarray]) -> None:
         for name, array in parts.items():
-            index = self._ins[name]["index"]
-            if list(interpreter.get_input_details()[0]["shape"]) != list(array.shape) or len(parts) > 1:
-                interpreter.resize_tensor_input(index, list(array.shape))
+            interpreter.resize_tensor_input(self._ins[name]["index"], list(array.shape))
         interpreter.allocate_tensors()
         for name, array in parts.items():
             interpreter.set_tensor(self._ins[name]["index"], array)
@@ -128,12 +127,15 @@ class TfliteModel(Model):
     def _open(self, kernels: Kernels, *, keep: bool) -> Any:
         resolver = getattr(tf.lite.experimental.OpResolverType, _RESOLVERS[kernels])
         try:
-            made = tf.lite.Interpreter(
-                model_content=self._content,
-                num_threads=self._threads,
-                experimental_op_resolver_type=resolver,
-                experimental_preserve_all_tensors=keep,
-            )
+            with warnings.catch_warnings():
+                # It announces that it will move to another package one day.
+                warnings.filterwarnings("ignore", ".*tf.lite.Interpreter is deprecated", UserWarning)
+                made = tf.lite.Interpreter(
+                    model_content=self._content,
+                    num_threads=self._threads,
+                    experimental_op_resolver_type=resolver,
+                    experimental_preserve_all_tensors=keep,
+                )
             made.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise InvalidModel(
