@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import onnx
 import onnx_ir as ir
 
-__all__ = ["MapType", "from_proto", "map_type", "to_proto"]
+__all__ = ["MapType", "from_proto", "is_map", "map_type", "to_proto"]
 
 _META = "trueport.map_type"
 
@@ -26,6 +26,11 @@ def map_type(value: ir.Value) -> MapType | None:
     """What kind of map a value is, None if it is none."""
     found = value.meta.get(_META)
     return found if isinstance(found, MapType) else None
+
+
+def is_map(proto: onnx.TypeProto) -> bool:
+    """Whether a type is one that onnx_ir lacks."""
+    return _map_type(proto) is not None
 
 
 def from_proto(model: onnx.ModelProto) -> ir.Model:

@@ -7,7 +7,7 @@ import onnx.shape_inference
 import onnx_ir as ir
 
 from trueport.errors import InvalidModel
-from trueport.ir.maps import from_proto
+from trueport.ir.maps import is_map
 from trueport.ir.skeleton import skeleton
 
 __all__ = ["infer_shapes"]
@@ -24,19 +24,28 @@ def infer_shapes(model: ir.Model) -> None:
             f"the types in the model contradict each other: {_first_line(error)}",
             remedy="check it with onnx.checker.check_model(model, full_check=True)",
         ) from error
-    for mine, theirs in zip(model.graphs(), from_proto(inferred).graphs(), strict=True):
-        _take_over(mine, theirs)
+    _take_over(model.graph, inferred.graph)
 
 
 def _first_line(error: Exception) -> str:
     return " ".join(str(error).split())[:400]
 
 
-def _take_over(graph: ir.Graph, inferred: ir.Graph) -> None:
-    """Nodes stand in the same order in both, so values are matched by place, not by name."""
-    for node, twin in zip(graph, inferred, strict=True):
-        for value, found in zip(node.outputs, twin.outputs, strict=False):
-            if found.type is not None:
-                value.type = found.type
-            if found.shape is not None:
-                value.shape = found.shape
+def _take_over(graph: ir.Graph, inferred: onnx.GraphProto) -> None:
+    """Read the found types alone, not the whole graph: nodes stand in the same order in both."""
+    found = {info.name: info.type for info in (*inferred.value_info, *inferred.output) if not is_map(info.type)}
+    for node, twin in zip(graph, inferred.node, strict=True):
+        for value in node.outputs:
+            if value.name in found:
+                _describe(value, found[value.name])
+        bodies = {attribute.name: attribute.g for attribute in twin.attribute if attribute.HasField("g")}
+        for name, body in bodies.items():
+            _take_over(node.attributes[name].as_graph(), body)
+
+
+def _describe(value: ir.Value, proto: onnx.TypeProto) -> None:
+    kind, shape = ir.serde.deserialize_type_proto_for_type(proto), ir.serde.deserialize_type_proto_for_shape(proto)
+    if kind is not None:
+        value.type = kind
+    if shape is not None:
+        value.shape = shape

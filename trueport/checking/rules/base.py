@@ -9,6 +9,7 @@ Importing a module of rules registers nothing: :func:`trueport.checking.rules.al
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -49,9 +50,10 @@ class Subject:
         yield from ((f"input {port.name!r}", port) for port in self.inputs)
         yield from ((f"output {port.name!r}", port) for port in self.outputs)
 
-    def nodes(self) -> Iterator[ir.Node]:
+    @functools.cached_property
+    def nodes(self) -> tuple[ir.Node, ...]:
         """All nodes, those of inner graphs included."""
-        return iter(self.graph.all_nodes())
+        return tuple(self.graph.all_nodes())
 
 
 @dataclass(frozen=True)

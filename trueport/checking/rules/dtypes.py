@@ -33,7 +33,7 @@ def carried_types(subject: Subject) -> Iterator[Hit]:
     targets=("tensorflow",),
 )
 def carried_types_inside(subject: Subject) -> Iterator[Hit]:
-    for node in subject.nodes():
+    for node in subject.nodes:
         for dtype in dict.fromkeys(value.dtype for value in node.outputs):
             if dtype is not None and dtype in CONTAINERS:
                 yield Hit(node, f"makes {dtype.name}, which is held as its bits in {CONTAINERS[dtype].name}")

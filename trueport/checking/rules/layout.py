@@ -19,6 +19,6 @@ _LAYOUT_PASS = "pass:layout"
     "is moved between channel-first and channel-last here: the numbers stay, the time does not",
 )
 def layout_transposes(subject: Subject) -> Iterator[Hit]:
-    for node in subject.nodes():
+    for node in subject.nodes:
         if node.op_type == "Transpose" and node.metadata_props.get(MADE_BY) == _LAYOUT_PASS:
             yield Hit(node)

@@ -42,7 +42,7 @@ def users_operators(subject: Subject) -> Iterator[Hit]:
     targets=("tensorflow",),
 )
 def custom_operators(subject: Subject) -> Iterator[Hit]:
-    for node in subject.nodes():
+    for node in subject.nodes:
         if node.domain not in CANONICAL_OPSETS and not history(node.op_type, node.domain):
             yield Hit(node)
 
@@ -53,7 +53,7 @@ def custom_operators(subject: Subject) -> Iterator[Hit]:
     "stays control flow: branches and loops are kept, not unrolled, and values inside them can't be fetched",
 )
 def control_flow(subject: Subject) -> Iterator[Hit]:
-    for node in subject.nodes():
+    for node in subject.nodes:
         if any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values()):
             yield Hit(node)
 
@@ -67,7 +67,7 @@ def control_flow(subject: Subject) -> Iterator[Hit]:
 def raised_opsets(subject: Subject) -> Iterator[Hit]:
     rewritten = {
         (origin, made_by): None
-        for node in subject.nodes()
+        for node in subject.nodes
         if (made_by := node.metadata_props.get(MADE_BY, "")).startswith(_UPGRADE)
         for origin in origins(node)
     }

@@ -121,7 +121,7 @@ def partial(subject: Subject) -> Iterator[Hit]:
 
 
 def _nodes(subject: Subject, *ops: str) -> Iterator[ir.Node]:
-    return (node for node in subject.nodes() if node.op_type in ops and not node.domain)
+    return (node for node in subject.nodes if node.op_type in ops and not node.domain)
 
 
 def _maker(node: ir.Node, index: int) -> ir.Node | None:

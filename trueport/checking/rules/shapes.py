@@ -60,7 +60,7 @@ def unknown_ranks(subject: Subject) -> Iterator[Hit]:
     remedy="give the value a shape (value_info), or make the shape that it hangs on a constant",
 )
 def inference_stops(subject: Subject) -> Iterator[Hit]:
-    for node in subject.nodes():
+    for node in subject.nodes:
         known = all(value is None or not _unknown(value) for value in node.inputs)
         if known and any(value.name and _unknown(value) for value in node.outputs):
             yield Hit(node)
@@ -72,7 +72,7 @@ def inference_stops(subject: Subject) -> Iterator[Hit]:
     "how many elements it makes is found while running: compilers that want fixed shapes (XLA) refuse it",
 )
 def data_dependent_shapes(subject: Subject) -> Iterator[Hit]:
-    for node in subject.nodes():
+    for node in subject.nodes:
         if node.op_type in _SIZED_BY_VALUES and any(_open(value) for value in node.outputs):
             yield Hit(node)
 
