@@ -10,14 +10,17 @@ from trueport.passes.fuse import simplify
 from trueport.passes.layout import assign_layouts
 from trueport.passes.layout.channel_first import CHANNEL_FIRST
 from trueport.passes.layout.rules import RULES
+from trueport.passes.merge import merge_equal
 from trueport.passes.prune import prune
 from trueport.passes.recognize.activation import recognize_activations
 from trueport.passes.recognize.bias import recognize_biases
 from trueport.passes.recognize.dense import recognize_dense
 from trueport.passes.recognize.normalization import recognize_normalizations
+from trueport.passes.recognize.pooling import recognize_global_pools
 from trueport.passes.recognize.quantize import recognize_quantization
 from trueport.passes.recognize.recurrent import recognize_recurrences
 from trueport.passes.recognize.views import store_casts, store_views
+from trueport.passes.scalars import spread_scalars
 from trueport.passes.shapes import infer_shapes
 
 __all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
@@ -28,13 +31,14 @@ DEFAULT_OPSET = 26
 Its optimizations (Conv with BatchNormalization and Relu, Gelu, LayerNormalization, QDQ, transposes …) leave the same
 graph at 26 as at 13 to 25. Seven operators lost their kernel with version 22, which only added bfloat16: GlobalLpPool,
 MaxRoiPool, Multinomial, RandomNormal(Like), RandomUniform(Like), RoiAlign. A model with one of those gets opset 21.
+AveragePool lost its fast kernel with version 19: a model that is the same at opset 18, and gains by it, gets that one.
 """
 OLDEST_OPSET = 13
 
 _MAX_FOLDING_ROUNDS = 8
 
 
-def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
+def arrange_for_onnx(model: ir.Model) -> list[Loss]:
     """Drop what does nothing, know what can be known, cancel transposes, in place."""
     prune(model)
     recognize_quantization(model)
@@ -57,6 +61,9 @@ def arrange_for_onnx(model: ir.Model, opset: int) -> list[Loss]:
     fold_constants(model)
     simplify(model)
     recognize_biases(model)
+    recognize_global_pools(model)
     store_views(model)
+    merge_equal(model)
+    spread_scalars(model)
     prune(model)
     return []

@@ -16,13 +16,17 @@ from trueport.ir.places import op_id, place
 from trueport.ir.schemas import has_body, schema_at
 from trueport.ir.widening import Kernel, Signature, allows, can_widen, widen
 
-__all__ = ["fit_kernels", "lacking", "newest_opset"]
+__all__ = ["faster_opset", "fit_kernels", "lacking", "newest_opset"]
 
 _Table = Mapping[tuple[str, str], Sequence[Kernel]]
 _NEVER_RUN = frozenset({"Constant"})
 """Operators without a kernel that a runtime does away with when it loads a model."""
 _NOT_TAKEN_APART = frozenset({"Bernoulli", "Swish"})
 """Operators that ONNX Runtime 1.31 neither runs nor takes apart into what it runs, though ONNX gives a body."""
+_BEFORE_SLOW_POOLS = 18
+"""The newest opset with ONNX Runtime's vectorized AveragePool; the kernel for 19 and later, which got dilations, takes
+two to eight times as long. Pictures with channels in whole blocks are spared: they go to kernels of another layout."""
+_BLOCK = 16
 _NOT_REDUCED = frozenset({"tensor(float16)", "tensor(bfloat16)", "tensor(bool)"})
 """Types that ONNX Runtime scatters, but not with a reduction."""
 _IN_BODIES = frozenset(f"tensor({name})" for name in ("float", "float16", "double", "bool", "int32", "int64", "string"))
@@ -75,6 +79,22 @@ def newest_opset(model: ir.Model, kernels: Iterable[Kernel], newest: int, oldest
         if all(has_body(schema) or _signatures(schema, table) for schema in found):
             return opset
     return newest
+
+
+def faster_opset(model: ir.Model, newest: int, stays: Callable[[ir.Node, int], bool]) -> int:
+    """An older opset where pools are faster by it and ``stays`` says of every node that it is the same there."""
+    nodes = [node for node in model.graph.all_nodes() if not node.domain]
+    if newest <= _BEFORE_SLOW_POOLS or not any(map(_pools_slowly, nodes)):
+        return newest
+    return _BEFORE_SLOW_POOLS if all(stays(node, _BEFORE_SLOW_POOLS) for node in nodes) else newest
+
+
+def _pools_slowly(node: ir.Node) -> bool:
+    if node.op_type != "AveragePool":
+        return False
+    shape = node.inputs[0].shape if node.inputs[0] is not None else None
+    channels = shape[1] if shape is not None and shape.rank() == 4 else None
+    return not isinstance(channels, int) or channels % _BLOCK != 0
 
 
 def _by_operator(kernels: Iterable[Kernel]) -> _Table:

@@ -41,7 +41,7 @@ from trueport.passes import lower
 from trueport.passes.lower.relabels import NO_FORM
 from trueport.passes.lower.times import opset_with
 
-__all__ = ["ABSENT", "Adapters", "Downgrade", "adapters", "downgrades", "lower_nodes", "needs_body"]
+__all__ = ["ABSENT", "Adapters", "Downgrade", "adapters", "downgrades", "lower_nodes", "needs_body", "stays"]
 
 Adapter = Callable[..., Any]
 _A = TypeVar("_A", bound=Adapter)
@@ -51,6 +51,12 @@ ABSENT = 0
 """The version of an operator before its first."""
 _DRIVERS = frozenset({"adapt", "model", "relabels", "times"})
 _USES_NEW = "it uses what came with it"
+_CHANGED_BY: Mapping[tuple[str, str, int], tuple[str, object]] = {
+    ("", "AveragePool", 22): ("ceil_mode", 1),
+    ("", "MaxPool", 22): ("ceil_mode", 1),
+    ("", "Pad", 19): ("mode", "wrap"),
+}
+"""Steps whose adapter changes only nodes with this value of an attribute."""
 
 
 def downgrades(op: str, new: int, old: int, *, domain: str = "") -> Callable[[_A], _A]:
@@ -302,3 +308,20 @@ def needs_body(node: ir.Node, wanted: Mapping[str, int]) -> bool:
         if old is None or not _uses_only(node, new, old):
             return True
     return False
+
+
+def stays(node: ir.Node, opset: int) -> bool:
+    """Whether a node is the same node at an older opset of ONNX: no adapter, no body, no other type in its place."""
+    for new, old in _steps(node, opset):
+        if old is None or not _uses_only(node, new, old) or _is_adapted(node, new.since_version):
+            return False
+    schema = schema_at(node.op_type, node.domain, opset)
+    return schema is not None and allows(node, schema, _signature(schema))
+
+
+def _is_adapted(node: ir.Node, version: int) -> bool:
+    step = (node.domain, node.op_type, version)
+    if step not in adapters() or step not in _CHANGED_BY:
+        return step in adapters()
+    name, value = _CHANGED_BY[step]
+    return name in node.attributes and attribute_value(node.attributes[name]) == value
