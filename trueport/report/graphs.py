@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -194,16 +194,28 @@ def joined(source: Graph, target: Graph, findings: Mapping[str, Finding]) -> Gra
     judged = [_judged(node, findings.get(node.name)) for node in source.nodes]
     places = {node.name: index for index, node in enumerate(judged)}
     back = [[places[name] for name in node.origins if name in places] for node in target.nodes]
-    kin: dict[int, int] = defaultdict(int)
-    for indices in back:
-        for index in indices[:1]:
-            kin[index] += 1
+    kin = Counter(indices[0] for indices in back if indices)
     made = [
-        _placed(node, [judged[i] for i in known], kin[known[0]] > 1 if known else False)
+        _placed(node, [judged[index] for index in known], among_kin=bool(known) and kin[known[0]] > 1)
         for node, known in zip(target.nodes, back, strict=True)
     ]
     links = tuple((index, at) for at, indices in enumerate(back) for index in indices)
-    return Graphs(replace(source, nodes=tuple(judged)), replace(target, nodes=tuple(made)), links)
+    return Graphs(replace(source, nodes=tuple(judged)), replace(target, nodes=_beside_readers(made)), links)
+
+
+def _beside_readers(nodes: Sequence[GraphNode]) -> tuple[GraphNode, ...]:
+    """What the conversion made of its own stands with the first that reads it."""
+    reader: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        for name in node.inputs:
+            reader.setdefault(name, index)
+    found = list(nodes)
+    for index in reversed(range(len(found))):
+        node = found[index]
+        readers = [reader[value.name] for value in node.outputs if value.name in reader]
+        if not node.origins and readers:
+            found[index] = replace(node, scope=found[min(readers)].scope)
+    return tuple(found)
 
 
 def _judged(node: GraphNode, finding: Finding | None) -> GraphNode:
@@ -212,7 +224,7 @@ def _judged(node: GraphNode, finding: Finding | None) -> GraphNode:
     return replace(node, fidelity=finding.fidelity, reasons=tuple(reason.because for reason in finding.reasons))
 
 
-def _placed(node: GraphNode, came_from: Sequence[GraphNode], among_kin: bool) -> GraphNode:
+def _placed(node: GraphNode, came_from: Sequence[GraphNode], *, among_kin: bool) -> GraphNode:
     """One that goes back to a node stands where that stands; several that go back to one make a group of its name."""
     if not came_from:
         return node

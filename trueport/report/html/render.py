@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+from trueport.report.html.pack import packed
+
 __all__ = ["page"]
 
 _SCRIPTS = ("words", "model", "layout", "view", "hands", "plot", "panel", "tables", "main")
@@ -44,12 +46,9 @@ def _embedded(data: Mapping[str, Any]) -> str:
 
 
 def _lean(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Without the empty fields of nodes, which are most of a large graph's."""
-    graphs = data.get("graphs")
-    if not graphs:
-        return dict(data)
-    slim = {
-        side: {**graphs[side], "nodes": [{k: v for k, v in node.items() if v} for node in graphs[side]["nodes"]]}
-        for side in ("source", "target")
-    }
-    return {**data, "graphs": {**graphs, **slim}}
+    """Without what the page does not read, its graphs packed."""
+    found = {**data, "findings": [finding for finding in data["findings"] if finding["reasons"]]}
+    graphs = data["graphs"]
+    if graphs:
+        found["graphs"] = {**graphs, "source": packed(graphs["source"]), "target": packed(graphs["target"])}
+    return found

@@ -45,13 +45,19 @@ Object.assign(View.prototype, {
   },
 
   neighbour(item, way) {
-    if (way === "Down") return (this.drawing.edges.find((edge) => edge.a === item) || {}).b || inner(item);
-    if (way === "Up") return (this.drawing.edges.find((edge) => edge.b === item) || {}).a || (item.parent && item.parent.parent ? item.parent : null);
+    if (way === "Down") return inner(item) || (this.drawing.edges.find((edge) => edge.a === item && edge.b !== item.parent) || {}).b || next(item.parent, this);
+    if (way === "Up") return (this.drawing.edges.find((edge) => edge.b === item) || {}).a;
     const beside = this.drawing.items.filter((other) => other !== item && other.y < item.y + item.height && other.y + other.height > item.y && !(other.kind === "group" && other.open));
     const side = way === "Right" ? 1 : -1;
     return beside.filter((other) => side * (other.x - item.x) > 0).sort((a, b) => side * (a.x - b.x))[0];
   },
 });
 
-/** Into an open group. */
-function inner(item) { return item.kind === "group" && item.open ? item.items[0] : null; }
+/** The first item of an open group. */
+function inner(item) { return item.kind === "group" && item.open ? item.items.reduce((a, b) => (b.y < a.y ? b : a)) : null; }
+
+/** What follows a group whose last item was reached. */
+function next(group, view) {
+  const edge = group && group.parent ? view.drawing.edges.find((one) => one.a === group && one.b !== group.parent && one.b.parent !== group) : null;
+  return edge ? edge.b : group && group.parent ? next(group.parent, view) : null;
+}

@@ -11,29 +11,39 @@ function sizeOf(item) {
 function layGroup(group) {
   if (group.laid) return;
   group.items.forEach(sizeOf);
-  const firstOf = (item) => (item.kind === "group" ? item.first : item.rank);
-  const items = [...group.items].sort((a, b) => firstOf(a) - firstOf(b));
-  const place = new Map(items.map((item, index) => [item, index]));
-  const edges = group.edges.map(([a, b]) => [place.get(a), place.get(b)]).filter(([a, b]) => a < b);
+  const { items, edges } = withPorts(group);
   const layer = layersOf(items, edges);
   const { cells, into } = withBends(items, edges, layer);
   const rows = [];
   cells.forEach((cell) => (rows[cell.layer] ??= []).push(cell));
   setColumns(rows, into);
   setRows(rows);
-  const left = Math.min(0, ...cells.map((cell) => cell.x));
-  cells.forEach((cell) => (cell.x -= left));
-  const width = cells.reduce((most, cell) => Math.max(most, cell.x + cell.width), 0);
+  const left = cells.reduce((least, cell) => Math.min(least, cell.x), Infinity), top = group.parent ? HEAD : 0;
+  const width = cells.reduce((most, cell) => Math.max(most, cell.x + cell.width), 0) - left;
   const height = rows.length ? rows.at(-1)[0].bottom : 0;
-  const top = group.parent ? HEAD : 0;
-  items.forEach((item, index) => Object.assign(item, { dx: cells[index].x + PAD, dy: cells[index].y + PAD + top }));
+  const wide = Math.max(width + 2 * PAD, group.parent ? 9 * group.name.length + 40 : 0), side = (wide - width) / 2;
+  cells.forEach((cell) => Object.assign(cell, { x: cell.x - left + side, y: cell.y + PAD + top }));
+  items.forEach((item, index) => Object.assign(item, { dx: cells[index].x, dy: cells[index].y, slot: index }));
   group.bends = new Map();
-  cells.slice(items.length).forEach((cell) => {
-    const key = `${cell.edge[0]} ${cell.edge[1]}`;
-    (group.bends.get(key) || group.bends.set(key, []).get(key)).push([cell.x + cell.width / 2 + PAD, cell.y + cell.height / 2 + PAD + top]);
-  });
-  items.forEach((item, index) => (item.slot = index));
-  Object.assign(group, { width: Math.max(width + 2 * PAD, 150), height: height + 2 * PAD + top, laid: true });
+  for (const cell of cells.slice(items.length)) {
+    const key = cell.edge.join(" ");
+    (group.bends.get(key) || group.bends.set(key, []).get(key)).push([cell.x + cell.width / 2, cell.y + cell.height / 2]);
+  }
+  Object.assign(group, { width: wide, height: height + 2 * PAD + top, laid: true });
+}
+
+/** The items in order, with a port where edges come in from above and one where they leave below. */
+function withPorts(group) {
+  const firstOf = (item) => (item.kind === "group" ? item.first : item.rank);
+  const port = () => ({ kind: "port", width: 10, height: 0 });
+  const items = [...group.items].sort((a, b) => firstOf(a) - firstOf(b));
+  group.enter = group.entries.size ? port() : null;
+  group.leave = group.exits.size ? port() : null;
+  if (group.enter) items.unshift(group.enter);
+  if (group.leave) items.push(group.leave);
+  const place = new Map(items.map((item, index) => [item, index]));
+  group.lines = [...group.edges, ...[...group.entries].map((item) => [group.enter, item]), ...[...group.exits].map((item) => [item, group.leave])];
+  return { items, edges: group.lines.map(([a, b]) => [place.get(a), place.get(b)]).filter(([a, b]) => a < b) };
 }
 
 function layersOf(items, edges) {
@@ -68,27 +78,30 @@ function withBends(items, edges, layer) {
   return { cells, into };
 }
 
-/** Each cell as near below what it comes from as its neighbours let it. */
+/** Each cell as near below what it comes from, and above what it goes to, as its neighbours let it. */
 function setColumns(rows, into) {
+  const out = new Map();
+  for (const [cell, from] of into) for (const other of from) (out.get(other) || out.set(other, []).get(other)).push(cell);
+  rows.forEach((row) => row.forEach((cell, index) => Object.assign(cell, { x: 0, tie: index })));
+  rows.forEach((row) => setRow(row, into));
+  [...rows].reverse().forEach((row) => setRow(row, out));
+  rows.forEach((row) => setRow(row, into));
+}
+
+/** One row by the middle of its neighbours on one side; what has none there stays where it is. */
+function setRow(row, neighbours) {
   const middle = (cell) => cell.x + cell.width / 2;
-  for (const row of rows) {
-    row.forEach((cell, index) => {
-      const from = into.get(cell) || [];
-      cell.want = from.length ? from.reduce((sum, other) => sum + middle(other), 0) / from.length : null;
-      cell.tie = index;
-    });
-    const known = row.filter((cell) => cell.want !== null);
-    const usual = known.length ? known.reduce((sum, cell) => sum + cell.want, 0) / known.length : 0;
-    row.forEach((cell) => (cell.want ??= usual));
-    // A bend that leaves the same node as a real one goes to its right.
-    row.sort((a, b) => a.want - b.want || (a.edge ? 1 : 0) - (b.edge ? 1 : 0) || a.tie - b.tie);
-    let right = -Infinity;
-    for (const cell of row) { cell.x = Math.max(cell.want - cell.width / 2, right); right = cell.x + cell.width + GAP.x; }
-    const real = row.filter((cell) => !cell.edge);
-    const judged = real.length ? real : row;
-    const shift = judged.reduce((sum, cell) => sum + cell.want - middle(cell), 0) / judged.length;
-    row.forEach((cell) => (cell.x += shift));
+  for (const cell of row) {
+    const from = neighbours.get(cell);
+    cell.want = from ? from.reduce((sum, other) => sum + middle(other), 0) / from.length : middle(cell);
   }
+  // A bend that leaves the same node as a real one goes to its right.
+  row.sort((a, b) => a.want - b.want || (a.edge ? 1 : 0) - (b.edge ? 1 : 0) || a.tie - b.tie);
+  let right = -Infinity;
+  for (const cell of row) { cell.x = Math.max(cell.want - cell.width / 2, right); right = cell.x + cell.width + GAP.x; }
+  const nodes = row.filter((cell) => !cell.edge), judged = nodes.length ? nodes : row;
+  const shift = judged.reduce((sum, cell) => sum + cell.want - middle(cell), 0) / judged.length;
+  row.forEach((cell) => (cell.x += shift));
 }
 
 function setRows(rows) {
@@ -111,14 +124,24 @@ function arranged(model) {
       items.push(item);
       if (item.kind === "group" && item.open) visit(item, item.x, item.y);
     }
-    for (const [a, b] of group.edges) {
+    for (const port of [group.enter, group.leave]) if (port) Object.assign(port, { x: x + port.dx, y: y + port.dy });
+    for (const [a, b] of group.lines) {
       const bends = (group.bends.get(`${a.slot} ${b.slot}`) || []).map(([bx, by]) => [x + bx, y + by]);
-      const points = [[a.x + a.width / 2, a.y + a.height], ...bends, [b.x + b.width / 2, b.y]];
-      edges.push({ a, b, points, top: Math.min(points[0][1], points.at(-1)[1]), bottom: Math.max(points[0][1], points.at(-1)[1]), long: !bends.length && Math.abs(points[0][1] - points.at(-1)[1]) > 600 });
+      edges.push(lineOf(a, b, bends, group));
     }
   };
   visit(model.root, 0, 0);
   return { items, edges, width: model.root.width, height: model.root.height };
+}
+
+/** From the foot of one item to the head of another; a port reaches to the edge of its group, where the outer line ends. */
+function lineOf(a, b, bends, group) {
+  const foot = a.kind === "group" && a.open && a.leave ? a.leave : a, head = b.kind === "group" && b.open && b.enter ? b.enter : b;
+  const points = [[foot.x + foot.width / 2, a.y + a.height], ...bends, [head.x + head.width / 2, b.y]];
+  if (a.kind === "port") points.unshift([points[0][0], group.y]);
+  if (b.kind === "port") points.push([points.at(-1)[0], group.y + group.height]);
+  const [first, last] = [points[0][1], points.at(-1)[1]];
+  return { a: a.kind === "port" ? group : a, b: b.kind === "port" ? group : b, points, top: Math.min(first, last), bottom: Math.max(first, last), long: !bends.length && Math.abs(last - first) > 600 };
 }
 
 /** Fold or unfold, and forget the places of everything around. */

@@ -1,10 +1,23 @@
 // A graph as the page works with it: nodes with neighbours, groups by scope, and edges at the level where they cross.
+
+/** Nodes and constants from rows of places in the table of texts. */
+function unpacked({ rows, constants, texts }, side) {
+  const value = ([name, dtype, shape]) => ({ name: texts[name], dtype: texts[dtype], shape });
+  const node = ([name, op, scope, fidelity, inputs, outputs, attributes, place, madeBy, reasons], index) => ({
+    index, kind: "node", side, name: texts[name], op: texts[op], scope: texts[scope], fidelity: texts[fidelity] || null,
+    inputs: inputs.map((at) => texts[at]), outputs: outputs.map(value), attributes: attributes.map((at) => texts[at]),
+    place: texts[place], madeBy: texts[madeBy], reasons: reasons.map((at) => texts[at]), before: [], after: [], twins: [],
+  });
+  return { nodes: rows.map(node), constants: constants.map(value) };
+}
+
 class Model {
   constructor(graph, side) {
     this.side = side;
     this.framework = graph.framework;
-    this.constants = new Map((graph.constants || []).map((value) => [value.name, value]));
-    this.nodes = graph.nodes.map((node, index) => ({ ...node, index, kind: "node", side, before: [], after: [], twins: [] }));
+    const { nodes, constants } = unpacked(graph, side);
+    this.nodes = nodes;
+    this.constants = new Map(constants.map((value) => [value.name, value]));
     this.byName = new Map(this.nodes.map((node) => [node.name, node]));
     this.drawBorder(graph);
     this.connect();
@@ -37,7 +50,7 @@ class Model {
 
   group(path, parent) {
     const name = parent && parent.path ? path.slice(parent.path.length + 1) : path;
-    return { kind: "group", side: this.side, path, name, parent, items: [], inner: new Map(), edges: [], open: false, count: 0, first: Infinity };
+    return { kind: "group", side: this.side, path, name, parent, items: [], inner: new Map(), edges: [], entries: new Set(), exits: new Set(), open: false, count: 0, first: Infinity };
   }
 
   place(node) {
@@ -69,8 +82,11 @@ class Model {
     });
   }
 
-  /** Order of making, sizes and the worst of each group, from the inside out. */
+  /** Order of making and sizes, from the inside out. What depends on no input stands right before what reads it. */
   number() {
+    const order = ordered(this.nodes, (node) => node.after);
+    order.forEach((node, index) => { node.rank = index; node.fed = node.kind === "input" || node.before.some((from) => from.fed); });
+    [...order].reverse().forEach((node) => { if (!node.fed && node.after.length) node.rank = Math.min(...node.after.map((next) => next.rank)) - 0.5; });
     const visit = (group) => {
       for (const item of group.items) {
         if (item.kind === "group") visit(item);
@@ -78,25 +94,24 @@ class Model {
         group.first = Math.min(group.first, item.kind === "group" ? item.first : item.rank);
       }
     };
-    const order = new Map(ordered(this.nodes, (node) => node.after).map((node, index) => [node, index]));
-    this.nodes.forEach((node) => (node.rank = order.get(node)));
     visit(this.root);
     this.root.open = true;
   }
 
-  /** Every edge belongs to the innermost group that holds both its ends, as an edge between two of its items. */
+  /** Every edge belongs to the innermost group that holds both its ends, as an edge between two of its items;
+      the groups inside of that one note what it enters and leaves them by. */
   cross() {
-    const chain = (node) => { const found = [node]; while (found.at(-1).parent) found.push(found.at(-1).parent); return found.reverse(); };
+    const deep = (item) => (item.depth ??= item.parent ? deep(item.parent) + 1 : 0);
     const seen = new Map();
     for (const node of this.nodes) {
-      const from = chain(node);
       for (const other of node.after) {
-        const to = chain(other);
-        let depth = 0;
-        while (from[depth + 1] === to[depth + 1]) depth += 1;
-        const [group, a, b] = [from[depth], from[depth + 1], to[depth + 1]];
+        let a = node, b = other;
+        const leave = () => { a.parent.exits.add(a); a = a.parent; }, enter = () => { b.parent.entries.add(b); b = b.parent; };
+        while (deep(a) > deep(b)) leave();
+        while (deep(b) > deep(a)) enter();
+        while (a.parent !== b.parent) { leave(); enter(); }
         const known = seen.get(a) || seen.set(a, new Set()).get(a);
-        if (!known.has(b)) { known.add(b); group.edges.push([a, b]); }
+        if (!known.has(b)) { known.add(b); a.parent.edges.push([a, b]); }
       }
     }
   }

@@ -30,9 +30,9 @@ function aboutNode(node, page) {
   if (node.twins.length) parts.push(el("h3", {}, `In the ${node.side === "source" ? "target" : "source"}`), linkedList(node.twins, page));
   else if (node.kind === "node") parts.push(el("h3", {}, `In the ${node.side === "source" ? "target" : "source"}`), el("p", { class: "note" }, node.side === "source" ? "Nothing of its own: it was computed beforehand, joined to another node, or changes only the order of axes." : "Made by the conversion; it goes back to no single node."));
   parts.push(...valuesOf("Inputs", node.inputs || [], model), ...valuesOf("Outputs", (node.outputs || []).map((value) => value.name), model, node));
-  const attributes = Object.entries(node.attributes || {});
-  if (attributes.length) parts.push(el("h3", {}, "Attributes"), pairs(attributes.map(([name, value]) => [name, el("code", {}, value)])));
-  const origin = [["layer", node.scope], ["source line", node.place && el("code", {}, node.place)], ["made by", node.made_by], ["order", node.kind === "node" ? `${node.index + 1} of ${whole(model.nodes.length)}` : ""]].filter(([, value]) => value);
+  const words = node.attributes || [], attributes = words.flatMap((word, at) => (at % 2 ? [] : [[word, el("code", {}, words[at + 1])]]));
+  if (attributes.length) parts.push(el("h3", {}, "Attributes"), pairs(attributes));
+  const origin = [["layer", node.scope], ["source line", node.place && el("code", {}, node.place)], ["made by", node.madeBy], ["order", node.kind === "node" ? `${node.index + 1} of ${whole(model.nodes.length)}` : ""]].filter(([, value]) => value);
   parts.push(el("h3", {}, "Where it comes from"), pairs(origin));
   return parts;
 }

@@ -1,10 +1,12 @@
 // The error along the depth: everything up to a value, what its node does itself, and what rounding explains.
-const AREA = { width: 1200, height: 300, left: 62, right: 14, top: 14, bottom: 30 };
+const AREA = { width: 1200, height: 290, left: 62, right: 14, top: 14, bottom: 30 };
 
 class Plot {
   constructor(place, profile, page) {
     Object.assign(this, { place, profile, page, mode: "error", at: -1 });
     this.figures = profile.figures;
+    // Letters keep their size: the drawing is made anew for the width there is.
+    new ResizeObserver(() => { if (Math.abs(place.clientWidth - this.drawnFor) > 1) this.render(); }).observe(place);
     this.render();
   }
 
@@ -15,6 +17,8 @@ class Plot {
   }
 
   render() {
+    this.drawnFor = this.place.clientWidth;
+    AREA.width = Math.max(320, this.drawnFor - 22);
     const points = this.figures.map((figure) => this.series(figure));
     const positive = points.flatMap(({ whole: a, own: b, floor: c }) => [a, b, c]).filter((value) => value > 0 && Number.isFinite(value));
     if (this.mode === "ratio") positive.push(this.profile.k, 1);
@@ -62,7 +66,7 @@ class Plot {
   }
 
   bands() {
-    const made = [], top = (figure) => ((figure.at && figure.at.scope) || "").split("/").slice(0, this.depth()).join("/");
+    const made = [], depth = this.depth(), top = (figure) => outermost(figure, depth);
     let start = 0, odd = false;
     for (let index = 1; index <= this.figures.length; index += 1) {
       if (index < this.figures.length && top(this.figures[index]) === top(this.figures[start])) continue;
@@ -79,10 +83,7 @@ class Plot {
   }
 
   /** The outermost depth at which scopes differ. */
-  depth() {
-    for (const depth of [1, 2, 3]) if (new Set(this.figures.map((figure) => ((figure.at && figure.at.scope) || "").split("/").slice(0, depth).join("/"))).size >= Math.min(5, this.figures.length)) return depth;
-    return 1;
-  }
+  depth() { return [1, 2, 3].find((depth) => new Set(this.figures.map((figure) => outermost(figure, depth))).size >= Math.min(5, this.figures.length)) || 1; }
 
   axis(from, to, zero) {
     const made = [], step = Math.ceil((to - from) / 7);
@@ -152,3 +153,5 @@ class Plot {
   hide() { this.tip.hidden = true; this.cursor.setAttribute("visibility", "hidden"); }
   pick(at) { const node = this.figures[at].at; if (node) this.page.choose(node, { open: true }); }
 }
+
+const outermost = (figure, depth) => ((figure.at && figure.at.scope) || "").split("/").slice(0, depth).join("/");

@@ -21,18 +21,18 @@ class View {
     first ? this.home() : this.draw();
   }
 
-  /** The top of the drawing, as wide as it fits and is readable. */
+  /** The top of the drawing, as wide as it fits and is readable; of a wider one, its main column. */
   home() {
-    this.scale = Math.max(0.35, Math.min(1, (this.width - 24) / this.drawing.width));
-    this.x = (this.width - this.drawing.width * this.scale) / 2;
-    this.y = this.drawing.height * this.scale < this.height ? (this.height - this.drawing.height * this.scale) / 2 : 12;
-    if (this.drawing.width * this.scale > this.width) this.x = this.width / 2 - this.topMiddle() * this.scale;
+    const { width, height } = this.drawing;
+    this.scale = Math.max(0.62, Math.min(1, (this.width - 24) / width));
+    this.x = width * this.scale < this.width ? (this.width - width * this.scale) / 2 : this.width / 2 - this.mainColumn() * this.scale;
+    this.y = height * this.scale < this.height ? (this.height - height * this.scale) / 2 : 12;
     this.draw();
   }
 
-  topMiddle() {
-    const first = this.drawing.items.reduce((a, b) => (b.y < a.y ? b : a), this.drawing.items[0]);
-    return first ? first.x + first.width / 2 : 0;
+  mainColumn() {
+    const tallest = this.model.root.items.reduce((a, b) => (b.height > a.height ? b : a), this.model.root.items[0]);
+    return tallest ? tallest.x + tallest.width / 2 : 0;
   }
 
   fit() {
@@ -96,6 +96,7 @@ class View {
     const inSight = this.drawing.items.filter((item) => item.x < seen.right && item.x + item.width > seen.left && item.y < seen.bottom && item.y + item.height > seen.top);
     inSight.filter((item) => item.kind === "group" && item.open).forEach((group) => this.paintFrame(group));
     this.paintEdges(seen);
+    if (this.scale >= 0.3) inSight.filter((item) => item.kind === "group" && item.open).forEach((group) => this.paintHead(group));
     inSight.filter((item) => !(item.kind === "group" && item.open)).forEach((item) => this.paintItem(item));
     this.paintMarks();
   }
@@ -108,8 +109,15 @@ class View {
     c.lineWidth = 1;
     c.strokeStyle = this.colour("line");
     c.stroke();
-    if (this.scale < 0.3) return;
-    this.text(`▾ ${group.name}`, group.x + 10, group.y + 16, group.width - 20, "600 11px", this.colour("soft"));
+  }
+
+  /** Over the edges, on a ground of its own: a line must not cross a name. */
+  paintHead(group) {
+    const c = this.context, depth = group.path.split("/").length, words = `▾ ${group.name}`;
+    const long = this.text(words, group.x + 10, group.y + 16, group.width - 20, "600 11px", "transparent");
+    c.fillStyle = this.mixed("soft", depth % 2 ? 0.05 : 0.09);
+    c.fillRect(group.x + 7, group.y + 4, long + 6, 17);
+    this.text(words, group.x + 10, group.y + 16, group.width - 20, "600 11px", this.colour("soft"));
   }
 
   paintEdges(seen) {
@@ -206,13 +214,14 @@ class View {
     c.fillStyle = colour;
     c.textAlign = align;
     const key = `${font}|${Math.round(room)}|${words}`;
-    let fitting = this.texts.get(key);
-    if (fitting === undefined) {
-      fitting = words;
+    let known = this.texts.get(key);
+    if (known === undefined) {
+      let fitting = words;
       while (fitting.length > 2 && c.measureText(fitting).width > room) fitting = `${fitting.slice(0, -2)}…`;
-      this.texts.set(key, fitting);
+      this.texts.set(key, (known = { fitting, width: c.measureText(fitting).width }));
     }
-    c.fillText(fitting, x, y);
+    c.fillText(known.fitting, x, y);
+    return known.width;
   }
 
   at(event) {
