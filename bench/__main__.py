@@ -32,9 +32,12 @@ def main() -> None:
 def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> str:
     if part == "latency":
         rounds = options.rounds or (10 if options.quick else 40)
-        settings = {"rounds": rounds, "threads": options.threads, "fresh": options.fresh}
-        results = [latency.measure(model, CACHE, **settings) for model in _shown(part, models)]
-        return latency.report(results, options.threads)
+        settings = {"rounds": rounds, "threads": options.threads, "clock": options.clock, "fresh": options.fresh}
+        results = []
+        for model in _shown(part, models):
+            results.append(latency.measure(model, CACHE, **settings))
+            print(latency.line(results[-1]), file=sys.stderr, flush=True)
+        return latency.report(results, options.threads, options.clock)
     if part == "conversion":
         rounds = options.rounds or (1 if options.quick else 2)
         settings = {"rounds": rounds, "limit": options.limit, "verified": options.verified}
@@ -85,6 +88,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few models, few rounds, small sizes")
     parser.add_argument("--rounds", type=int, help="how often each form or tool has its turn")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for every runtime; all cores by default")
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="cpu: fairer on a busy machine")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of work for one conversion")
     parser.add_argument("--verified", action="store_true", help="time our conversion with its comparison too")
     parser.add_argument("--trials", type=int, help="faults to inject")

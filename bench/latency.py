@@ -15,7 +15,7 @@ from bench.models import BenchModel
 from bench.peers import OURS, PEERS, Tool, convert, reason_file
 from bench.table import median, ratio, render
 
-__all__ = ["measure", "report"]
+__all__ = ["line", "measure", "report"]
 
 WRONG = 1e-2
 """A relative distance to ONNX Runtime's outputs from which on a form does not compute the model."""
@@ -40,7 +40,7 @@ class Latency:
         return min(others, default=None)
 
 
-def measure(model: BenchModel, cache: Path, *, rounds: int, threads: int, fresh: bool) -> Latency:
+def measure(model: BenchModel, cache: Path, *, rounds: int, threads: int, clock: str, fresh: bool) -> Latency:
     """Convert where there is no result yet (ours always), and let the forms race."""
     source = model.file(cache)
     found = Latency(model.name)
@@ -55,8 +55,8 @@ def measure(model: BenchModel, cache: Path, *, rounds: int, threads: int, fresh:
     with tempfile.TemporaryDirectory() as scratch:
         result = Path(scratch) / "result.json"
         named = [f"{name}={path}" for name, path in forms.items()]
-        command = [sys.executable, "-m", "bench.race", model.name, str(rounds), str(threads), str(result), *named]
-        outcome = run(command, limit=900)
+        settings = [model.name, str(rounds), str(threads), clock, str(result)]
+        outcome = run([sys.executable, "-m", "bench.race", *settings, *named], limit=900)
         if outcome.failure:
             found.failures["race"] = outcome.failure
             return found
@@ -88,7 +88,7 @@ def _keras(model: BenchModel, cache: Path, fresh: bool) -> Path:
     return folder
 
 
-def report(results: Iterable[Latency], threads: int) -> str:
+def report(results: Iterable[Latency], threads: int, clock: str) -> str:
     """Ours as a multiple of each other form."""
     results = list(results)
     rows = [_row(result) for result in results]
@@ -97,9 +97,13 @@ def report(results: Iterable[Latency], threads: int) -> str:
     rows.append(["median", "", *(median(pairs[form]) for form in FORMS), median(best)])
     notes = [f"{r.model}, {form}: {why}" for r in results for form, why in r.failures.items()]
     columns = ["model", "ours, ms", *(f"/ {form}" for form in FORMS), "/ best other TensorFlow"]
-    return render(
-        f"Latency, {threads} threads: ours as a multiple of the other (below 1 is faster)", columns, rows, notes
-    )
+    title = f"Latency, {threads} threads, {clock} clock: ours as a multiple of the other (below 1 is faster)"
+    return render(title, columns, rows, notes)
+
+
+def line(result: Latency) -> str:
+    """What is known of one model, while the others are still being measured."""
+    return " | ".join(_row(result))
 
 
 def _row(result: Latency) -> list[str]:
