@@ -24,7 +24,7 @@ def plus_bias(product: Tensor, bias: Tensor) -> Tensor | None:
     None if this is not a product of rows, or not a bias for each of its columns.
     """
     shaped = product.op.inputs[0] if product.op.type == "EnsureShape" else product
-    if shaped.op.type != "Reshape" or bias.shape.rank != 1:
+    if shaped.op.type != "Reshape" or bias.shape.rank != 1 or not product.dtype.is_floating:
         return None
     rows, shape = shaped.op.inputs
     columns = bias.shape[0]
