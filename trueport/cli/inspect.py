@@ -13,11 +13,13 @@ __all__ = ["describe_artifact", "render"]
 
 
 def describe_artifact(path: Path) -> dict[str, Any]:
-    """Border, operators, parameters and size of an .onnx file, a SavedModel or a Keras file."""
+    """Border, operators, parameters and size of an .onnx file, a SavedModel, a Keras or a TFLite file."""
     if (path / "saved_model.pb").exists():
         return _saved_model(path)
     if path.suffix in (".keras", ".h5", ".hdf5"):
         return _keras(path)
+    if path.suffix == ".tflite":
+        return _tflite(path)
     return _onnx(path)
 
 
@@ -72,6 +74,25 @@ def _keras(path: Path) -> dict[str, Any]:
         "outputs": _ports(replace(port, parts=(port.name,)) for port in captured.outputs),
         "parameters": sum(math.prod(weight.shape) for weight in weights),
         "layers": dict(Counter(type(layer).__name__ for layer in captured.held.layers).most_common()),
+    }
+
+
+def _tflite(path: Path) -> dict[str, Any]:
+    from trueport.runtimes.tflite import TfliteModel
+
+    model = TfliteModel(path)
+    quantized = model.quantization()
+    return {
+        "format": "TFLite",
+        "inputs": _ports(model.inputs),
+        "outputs": _ports(model.outputs),
+        "bytes": path.stat().st_size,
+        "tensors": len(model.inner()),
+        "quantized": {
+            port.name: f"({port.dtype.lower()} - {found.zero_points[0]}) × {found.scales[0]:.6g}"
+            for port in (*model.inputs, *model.outputs)
+            if (found := quantized.get(port.name))
+        },
     }
 
 

@@ -14,7 +14,7 @@ __all__ = ["info", "ops", "run"]
 
 
 def run(
-    model: Annotated[Path, typer.Argument(help="an .onnx file or a SavedModel")],
+    model: Annotated[Path, typer.Argument(help="an .onnx or .tflite file, or a SavedModel")],
     inputs: Annotated[list[str] | None, typer.Option("--input", "-i", help="NAME=FILE.npy, once per input")] = None,
     save: Annotated[Path | None, typer.Option(help="write the outputs to this .npz")] = None,
     fetch: Annotated[list[str] | None, typer.Option(help="inner values instead of the outputs")] = None,
@@ -32,7 +32,7 @@ def run(
 
 
 def info(
-    model: Annotated[Path, typer.Argument(help="an .onnx file, a SavedModel, a .keras or .h5 file")],
+    model: Annotated[Path, typer.Argument(help="an .onnx file, a SavedModel, a .keras, .h5 or .tflite file")],
     json: Json = False,
 ) -> None:
     """Show a model's inputs, outputs, dims, dtypes, operators and size."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from trueport.fidelity import Verdict
 from trueport.verifying.judge import Judgement
 from trueport.verifying.locate import Culprit, Located
 from trueport.verifying.verify import Verification
@@ -25,16 +26,31 @@ def render(found: Verification, *, json: bool = False) -> str:
     rows: list[tuple[str, ...]] = [("output", "verdict", "ratio", "max abs", "max ulp", "SNR dB", "why")]
     rows += [_row(output) for output in found.outputs]
     lines = [str(found)] if found.skipped else [_headline(found), *_table(rows)]
+    lines += _special(found)
     lines += [f"  hint: {hint}" for hint in found.hints]
     return "\n".join(lines)
+
+
+def _special(found: Verification) -> list[str]:
+    """What NaN, infinities and denormals did, on a line of its own."""
+    if not found.special_samples:
+        return []
+    odd = [f"{output.name!r} departs ({output.why})" for output in found.special if output.verdict == Verdict.DEPARTS]
+    said = "; ".join(odd) or "as the source"
+    return [f"  on NaN, infinity and denormals ({found.special_samples} inputs, no part of the verdict): {said}"]
 
 
 def _headline(found: Verification) -> str:
     verdict = found.verdict.value if found.verdict else "nothing compared"
     dropped = f", {found.rejected} that the source rejects" if found.rejected else ""
+    asked = (
+        "only the same bits are faithful" if found.strict else f"up to {found.k:g} × what rounding explains is faithful"
+    )
+    if found.rtol is not None or found.atol is not None:
+        asked += f"; tolerated: atol {found.atol or 0:g}, rtol {found.rtol or 0:g}"
     return (
         f"{verdict}: {found.source_runtime} against {found.target_runtime} on {found.samples} inputs{dropped}\n"
-        f"  truth: {found.oracle}; up to {found.k:g} × what rounding explains is faithful"
+        f"  truth: {found.oracle}; {asked}"
     )
 
 

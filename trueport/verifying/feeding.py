@@ -57,7 +57,7 @@ def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle | s
     # Sizes that are open in the source may not be so in the target.
     shapes = {port.name: port.shape for port in target.inputs}
     ports = [replace(port, shape=shapes[port.name]) for port in source.inputs]
-    graph = oracle.model.graph if isinstance(oracle, OnnxOracle) else None
+    graph, hints = _looked_up(target, oracle)
     return plan_inputs(
         ports,
         graph,
@@ -65,13 +65,16 @@ def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle | s
         dims=asked.dims,
         accepts=lambda feeds: accepts(source, feeds),
         rows=asked.samples,
-        hints=None if graph is not None else _hints_of_target(target),
+        hints=hints,
     )
 
 
-def _hints_of_target(target: PairedModel) -> Mapping[str, Hints]:
-    """What an ONNX target does with its inputs, by the source's names: the source has no graph to look at."""
+def _looked_up(target: PairedModel, oracle: Oracle | str) -> tuple[ir.Graph | None, Mapping[str, Hints]]:
+    """The source's graph and what it does with its inputs; an ONNX target's where the source has none to look at."""
+    if isinstance(oracle, OnnxOracle):
+        return oracle.model.graph, graph_hints(oracle.model.graph)
     if not isinstance(target.model, OnnxRuntimeModel):
-        return {}
-    found = graph_hints(target.model.graph())
-    return {source: found[name] for name, source in target.names.items() if name in found}
+        return None, {}
+    graph = target.model.graph()
+    found = graph_hints(graph)
+    return graph, {source: found[name] for name, source in target.names.items() if name in found}

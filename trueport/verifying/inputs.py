@@ -15,7 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.ports import Port, make_ports
-from trueport.verifying.composites import INNER_SIZES, Composite, find_composites
+from trueport.verifying.composites import INNER_SIZES, find_composites
 from trueport.verifying.draw import SPECIAL, draw, is_float
 from trueport.verifying.hints import Hints, graph_hints
 from trueport.verifying.sizes import Dims, Sizes, dim_key, plan_sizes
@@ -88,7 +88,7 @@ class Plan:
             if port.name in made:
                 continue
             if port.name in parts:
-                made |= parts[port.name].draw(rng, _rows_of(parts[port.name], sizes), numbers, self.inner)
+                made |= parts[port.name].draw(rng, _rows(index, sizes), numbers, self.inner)
             else:
                 made[port.name] = _value(port, rng, index, sizes, numbers)
         about = ", ".join([strategy, *(f"{name} = {size}" for name, size in sizes.items())])
@@ -157,9 +157,9 @@ def _value(
     return array if port.kind in ("tensor", "pair", "optional") else [array]
 
 
-def _rows_of(group: Composite, sizes: Mapping[str, int]) -> int:
+def _rows(index: int, sizes: Mapping[str, int]) -> int:
     """Rows of a ragged or sparse value: the batch, where other inputs have one."""
-    return sizes.get("axis 0", next(iter(sizes.values()), 3))
+    return sizes.get("axis 0", next(iter(sizes.values()), (3, 5, 1)[index % 3]))
 
 
 def _part_names(ports: Sequence[Port]) -> set[str]:

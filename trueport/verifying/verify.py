@@ -43,6 +43,8 @@ class Verification:
     special: tuple[Judgement, ...] = ()
     """outputs on inputs with NaN, infinities and denormals; said, but no part of the verdict"""
     special_samples: int = 0
+    executions: int = 1
+    """ways in which the source was run, for the floor"""
     strict: bool = False
     rtol: float | None = None
     atol: float | None = None
@@ -160,6 +162,7 @@ def verify_runs(
         "" if worst.samples else f"the source rejects all {rejected} inputs" if rejected else "there are no inputs",
         special=tuple(special.outputs.values()),
         special_samples=special.samples,
+        executions=len(source),
         strict=wish.strict,
         rtol=wish.tolerance.rtol if wish.tolerance else None,
         atol=wish.tolerance.atol if wish.tolerance else None,
