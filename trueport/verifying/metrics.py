@@ -62,7 +62,7 @@ def _integers(want: np.ndarray, got: np.ndarray) -> Metrics:
         if want.dtype.itemsize == 8
         else got.astype(np.int64) - want.astype(np.int64)
     )
-    wide = difference.astype(np.float64).ravel()
+    wide = np.asarray(difference, np.float64).ravel()  # of scalars NumPy gives a plain int
     steps, counts = np.unique(wide, return_counts=True)
     shown = np.sort(np.argsort(np.abs(steps), kind="stable")[:_STEPS])
     worst = float(np.max(np.abs(steps), initial=0.0))
