@@ -57,9 +57,10 @@ class Rule(Protocol):
 
 def rank_of(value: ir.Value | None) -> int | None:
     """The rank of a tensor where it is known; sequences and optionals have none."""
-    if value is None or value.shape is None or not isinstance(value.type, ir.TensorType | None):
+    if value is None or (shape := value.shape) is None:
         return None
-    return value.shape.rank()
+    kind = value.type
+    return shape.rank() if kind is None or isinstance(kind, ir.TensorType) else None
 
 
 def dims_of(value: ir.Value) -> tuple[int | str | None, ...]:
