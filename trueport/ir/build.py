@@ -11,6 +11,7 @@ graph, once each.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -148,10 +149,10 @@ class Builder:
         try:
             found = infer_node_outputs(
                 schema,
-                ir.to_proto(node),
-                {value.name or "": ir.to_proto(value).type for value in known},
+                ir.serde.serialize_node(node),
+                {value.name or "": ir.serde.serialize_value(value).type for value in known},
                 input_data=_data(known),
-                opset_imports=[onnx.helper.make_opsetid(d, v) for d, v in CANONICAL_OPSETS.items()],
+                opset_imports=_opset_imports(),
             )
         except InferenceError as error:
             raise EmitError(
@@ -172,9 +173,14 @@ def known_array(value: ir.Value | None) -> np.ndarray | None:
     return np.asarray(value.const_value.numpy())
 
 
+@functools.cache
+def _opset_imports() -> list[onnx.OperatorSetIdProto]:
+    return [onnx.helper.make_opsetid(domain, version) for domain, version in CANONICAL_OPSETS.items()]
+
+
 def _data(values: Iterable[ir.Value]) -> dict[str, onnx.TensorProto]:
     return {
-        value.name or "": ir.to_proto(value.const_value)
+        value.name or "": ir.serde.serialize_tensor(value.const_value)
         for value in values
         if value.const_value is not None and value.const_value.size <= _SMALL
     }

@@ -6,9 +6,10 @@ follow from the inputs: a handler takes them if it names them, all others it mus
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from trueport.frontends.tensorflow.nodes import SourceNode
@@ -19,8 +20,8 @@ __all__ = ["arguments", "departures", "input_groups", "optional_attributes"]
 
 def arguments(node: SourceNode, mapping: OpMapping) -> tuple[list[Any], dict[str, Any]]:
     """Positional inputs and keyword attributes for the mapping's handler."""
-    named, takes_all = _keywords(mapping)
-    optional = optional_attributes(node.operation.op_def)
+    named, takes_all = _keywords(mapping.handler)
+    optional = optional_attributes(node.definition)
     given = {
         name: value
         for name, value in node.attributes.items()
@@ -33,7 +34,7 @@ def input_groups(node: SourceNode) -> list[Any]:
     """The inputs by the OpDef's arguments: a value, or a tuple for a list."""
     remaining = iter(node.inputs)
     groups: list[Any] = []
-    for arg in node.operation.op_def.input_arg:
+    for arg in node.definition.input_arg:
         if arg.number_attr:
             groups.append(tuple(next(remaining) for _ in range(node.attributes[arg.number_attr])))
         elif arg.type_list_attr:
@@ -49,8 +50,9 @@ def optional_attributes(op_def: Any) -> frozenset[str]:
     return frozenset(a.name for a in op_def.attr if a.type in ("type", "list(type)") or a.name in counts)
 
 
-def _keywords(mapping: OpMapping) -> tuple[frozenset[str], bool]:
-    parameters = inspect.signature(mapping.handler).parameters.values()
+@functools.cache
+def _keywords(handler: Callable[..., Any]) -> tuple[frozenset[str], bool]:
+    parameters = inspect.signature(handler).parameters.values()
     named = frozenset(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
     return named, any(p.kind is p.VAR_KEYWORD for p in parameters)
 
@@ -67,7 +69,7 @@ def departures(mapping: OpMapping) -> Iterator[str]:
     inputs = [arg.name for arg in op_def.input_arg]
     if takes != inputs and not (spreads and not takes):
         yield f"takes inputs {takes}, TensorFlow has {inputs}"
-    named, takes_all = _keywords(mapping)
+    named, takes_all = _keywords(mapping.handler)
     attributes = {a.name for a in op_def.attr}
     wanted = attributes - set(mapping.ignores) - optional_attributes(op_def)
     if named - attributes or (wanted - named and not takes_all):

@@ -44,7 +44,12 @@ class SourceNode:
     def attributes(self) -> Mapping[str, Any]:
         """All attributes of the operator's definition; the node's own private ones are left out."""
         given = self.operation.node_def.attr
-        return {a.name: attribute(given[a.name]) for a in self.operation.op_def.attr if a.name in given}
+        return {a.name: attribute(given[a.name]) for a in self.definition.attr if a.name in given}
+
+    @functools.cached_property
+    def definition(self) -> Any:
+        """TensorFlow's OpDef, which it reads from bytes each time that it is asked."""
+        return self.operation.op_def
 
     @property
     def location(self) -> str:
