@@ -1,9 +1,9 @@
 """Keras models to ONNX beside tf2onnx: what converts, what agrees, seconds, memory, nodes, latency.
 
 Both get the same SavedModel; each conversion runs in a fresh process, and the files race in one. Seconds of conversion
-are those that processors worked. *convert* is the call, from the SavedModel to the written file: for ours with the check
-by ONNX's checker and ONNX Runtime, without the comparison with TensorFlow, which tf2onnx does not make either; modules
-of both are read before. *process* is all of it, with Python and imports.
+are those that processors worked. *convert* is the call, from the SavedModel to the written file: for ours with the
+checks by ONNX's checker and ONNX Runtime, without the comparison with TensorFlow, which tf2onnx does not make either;
+modules of both are read before. *process* is all of it, with Python and imports.
 """
 
 from __future__ import annotations
