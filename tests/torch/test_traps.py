@@ -1,4 +1,4 @@
-"""What hangs on data, sizes, state or chance is carried over whole, or refused at its line. Never one case of several."""
+"""What hangs on data, sizes, state or chance is carried over whole, or refused at its line; never half of it."""
 
 from __future__ import annotations
 

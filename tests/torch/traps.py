@@ -6,7 +6,6 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import nn
@@ -49,7 +48,7 @@ class Branch(Linear):
 
 class BranchOfWeights(Linear):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if x.sum() > 0:
+        if x.sum() > 0:  # noqa: SIM108
             y = self.linear(x)
         else:
             y = self.linear(-x).relu()
@@ -120,8 +119,8 @@ class CountedLoop(Linear):
 
 class LoopWithBranch(Linear):
     def forward(self, x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
-        for i in range(int(n)):
-            if x.mean() > 0:
+        for _ in range(int(n)):
+            if x.mean() > 0:  # noqa: SIM108
                 x = x - 1
             else:
                 x = x + 0.75
@@ -287,7 +286,7 @@ def counted() -> list[tuple[torch.Tensor, ...]]:
     return [(rows, torch.tensor(n)) for (rows,), n in zip(batches(), (3, 0, 6), strict=True)]
 
 
-_HANGS = "hangs on the data"
+_HANGS = "max() > 8: what happens here hangs on the data"
 _KEEPS = "forward changes"
 TRAPS: dict[str, Trap] = {
     "branch": Trap(Branch),
@@ -300,15 +299,15 @@ TRAPS: dict[str, Trap] = {
     "branch_on_size": Trap(BranchOnSize),
     "while_loop": Trap(WhileLoop),
     "counted_loop": Trap(CountedLoop, inputs=counted),
-    "loop_with_branch": Trap(LoopWithBranch, inputs=counted),
-    "loop_over_rows": Trap(LoopOverRows, refused="dim that should stay open gets fixed"),
+    "loop_with_branch": Trap(LoopWithBranch, refused="a branch inside of a loop", inputs=counted),
+    "loop_over_rows": Trap(LoopOverRows, refused="in forward: return torch.stack([row * 2 for row in x]): a dim"),
     "item": Trap(Item),
     "size_as_int": Trap(SizeAsInt),
     "size_as_float": Trap(SizeAsFloat),
     "length": Trap(Length),
     "size_through_numpy": Trap(SizeThroughNumpy, refused="traps.py"),
     "size_as_tensor": Trap(SizeAsTensor),
-    "fixed_reshape": Trap(FixedReshape, refused="dim that should stay open gets fixed"),
+    "fixed_reshape": Trap(FixedReshape, refused="in forward: return x.reshape(3, 4) + 1: a dim that should stay open"),
     "counter": Trap(Counter, refused=_KEEPS),
     "growing_list": Trap(GrowingList, refused=_KEEPS),
     "cached_tensor": Trap(CachedTensor, refused=_KEEPS),

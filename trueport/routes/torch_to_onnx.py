@@ -14,10 +14,11 @@ from trueport.backends.onnx.kernels import fit_kernels, lacking, newest_opset
 from trueport.backends.onnx.save import write_onnx
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.frontends.torch.capture import TorchCaptured, capture_torch
+from trueport.frontends.torch.places import line_of
 from trueport.frontends.torch.registry import registry
 from trueport.frontends.torch.run import run_eager, run_inner
 from trueport.frontends.torch.sources import TorchOptions
-from trueport.frontends.torch.translate import Translated, line_of, translate
+from trueport.frontends.torch.translate import Translated, translate
 from trueport.ir.ports import Port
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops

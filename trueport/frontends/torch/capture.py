@@ -16,7 +16,8 @@ from trueport.fidelity import EXACT, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, inference, make_call, port_of
 from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_shapes
-from trueport.frontends.torch.failures import explain, place_of
+from trueport.frontends.torch.failures import DECIDED, explain, place_of
+from trueport.frontends.torch.guards import heard_guards
 from trueport.frontends.torch.probe import settled_bounds
 from trueport.frontends.torch.quiet import quiet
 from trueport.frontends.torch.rewrite import rewritten
@@ -134,8 +135,13 @@ def _settled(module: Any, call: Call, dims: tuple[OpenDim, ...], strict: bool) -
 def _exported(module: Any, call: Call, dims: Sequence[OpenDim], strict: bool) -> Any:
     args, kwargs = call.filled([tensor.clone() for tensor in call.tensors])
     shapes = torch_shapes(call, dims) if dims else None
-    with inference(module), quiet():
-        return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)
+    with inference(module), quiet(), heard_guards() as decided:
+        try:
+            return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)
+        except torch._dynamo.exc.UserError as error:
+            for place in decided:
+                error.add_note(DECIDED + place)
+            raise
 
 
 def _dims_of(program: Any, call: Call) -> tuple[OpenDim, ...]:

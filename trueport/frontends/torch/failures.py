@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from trueport.errors import ConversionError
 from trueport.frontends.torch.dims import OpenDim, refined
+from trueport.frontends.torch.places import is_users, quoted_lines
 
-__all__ = ["explain", "place_of"]
+__all__ = ["DECIDED", "explain", "place_of"]
 
-_INNER = re.compile(r"[/\\](torch|onnxscript|sympy|trueport|typing_extensions|contextlib|functools)[/\\.]")
-_QUOTED = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)\n\s*(?P<code>.*)')
+DECIDED = "decided at "
+"""Begins a note on an exception: the line where PyTorch fixed a size."""
 
 
 def explain(failures: Sequence[Exception], dims: Sequence[OpenDim]) -> ConversionError:
@@ -35,20 +35,14 @@ def explain(failures: Sequence[Exception], dims: Sequence[OpenDim]) -> Conversio
 
 
 def place_of(failure: BaseException | None) -> str:
-    """The last line of the user's own code: from the traceback, or from what PyTorch quotes in its message."""
+    """The user's line at which it happened: where a size was decided, what PyTorch quotes, or from the traceback."""
     if failure is None:
         return "the module"
-    frames = [frame for frame in traceback.extract_tb(failure.__traceback__) if not _INNER.search(frame.filename)]
-    quoted = [m for m in _QUOTED.finditer(_whole(failure)) if not _INNER.search(m["file"])]
-    if quoted:
-        last = quoted[-1]
-        return f"{Path(last['file']).name}:{last['line']} in {last['function']}: {last['code'].strip().rstrip(':')}"
-    users = [frame for frame in frames if frame.name == "forward" or frame.line]
-    inside = [frame for frame in users if frame.name == "forward"] or users
-    if not inside:
-        return "the module"
-    last_frame = inside[-1]
-    return f"{Path(last_frame.filename).name}:{last_frame.lineno} in {last_frame.name}: {last_frame.line}"
+    noted = [note.removeprefix(DECIDED) for note in getattr(failure, "__notes__", ()) if note.startswith(DECIDED)]
+    frames = [frame for frame in traceback.extract_tb(failure.__traceback__) if is_users(frame.filename)]
+    running = [f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}: {frame.line}" for frame in frames]
+    found = [*running, *quoted_lines(_whole(failure)), *noted]
+    return found[-1].rstrip(":") if found else "the module"
 
 
 def _whole(failure: BaseException) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import onnx_ir as ir
@@ -15,6 +14,7 @@ from trueport.errors import ConversionError, Unsupported
 from trueport.fidelity import EXACT, UNSUPPORTED, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.capture import TorchCaptured
+from trueport.frontends.torch.places import line_of
 from trueport.frontends.torch.quiet import quiet
 from trueport.frontends.torch.script import translate_script
 from trueport.ir.provenance import LOCATION, ORIGIN
@@ -28,12 +28,9 @@ _TORCH = "torch"
 _MAX_REFUSED = 64
 _STACK = "pkg.torch.onnx.stack_trace"
 _SCOPES = "pkg.torch.onnx.name_scopes"
-_LINE = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)')
 _MISSING = re.compile(
     r"No (?:ONNX function|decompositions) (?:found|registered) for <OpOverload\(op='([\w:.]+)', overload='(\w+)'\)>"
 )
-_LIBRARIES = re.compile(r"[/\\](torch|torchvision|transformers|trueport)[/\\]|^<")
-"""Files that are not the user's; PyTorch's own traces stand in files like <eval_with_key>."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
         except Exception as error:  # the exporter wraps whatever a translation raises
             operator = _untranslated(error)
             if operator is None or operator in refused:
-                raise _failed(error) from error
+                raise _failed(error, captured.program) from error
             refused[operator] = _refusal(captured.program, operator)
     if refused:
         raise Unsupported(list(refused.values()))
@@ -116,15 +113,19 @@ def _untranslated(error: BaseException) -> Any:
     return None
 
 
-def _failed(error: Exception) -> ConversionError:
-    chain = []
-    seen: BaseException | None = error
-    while seen is not None:
-        chain.append(seen)
+def _failed(error: Exception, program: Any) -> ConversionError:
+    seen: BaseException = error
+    while seen.__cause__ is not None:
         seen = seen.__cause__
-    inner = chain[-1]
+    loops = [node for node in _calls(program) if node.target is torch.ops.higher_order.while_loop]
+    if loops and "__subgraph__" in str(seen):
+        return ConversionError(
+            "a branch inside of a loop, where both hang on data, is more than PyTorch's exporter takes",
+            where=line_of(loops[0].meta.get("stack_trace") or "") or "the module",
+            remedy="write the inner choice as torch.where(condition, then, otherwise)",
+        )
     return ConversionError(
-        f"PyTorch's exporter fails: {type(inner).__name__}: {' '.join(str(inner).split())[:300]}",
+        f"PyTorch's exporter fails: {type(seen).__name__}: {' '.join(str(seen).split())[:300]}",
         where="the module",
         remedy='-v shows its own message; declare the operator with @maps_torch("aten::…") to translate it yourself',
     )
@@ -153,13 +154,6 @@ def _finding(node: Any, registry: Registry) -> Finding:
     mapping = registry.find(name, _TORCH)
     fidelity = mapping.fidelity if mapping else EXACT
     return Finding(f"{node.name} ({line})" if line else node.name, name, fidelity, mapping, (), node.name, line)
-
-
-def line_of(stack: str) -> str:
-    """``net.py:12 in forward``: the innermost line of the user's own code in a stack trace."""
-    found = list(_LINE.finditer(stack or ""))
-    own = [frame for frame in found if not _LIBRARIES.search(frame["file"])] or found
-    return f"{Path(own[-1]['file']).name}:{own[-1]['line']} in {own[-1]['function']}" if own else ""
 
 
 def _mark(node: ir.Node) -> None:
