@@ -18,7 +18,7 @@ from bench import conversion, latency, memory, scaling
 from bench.models import BenchModel, matching
 from bench.peers import LIMIT
 
-PARTS = ("conversion", "latency", "memory", "scaling", "faults", "tf2onnx")
+PARTS = ("check", "conversion", "latency", "memory", "scaling", "faults", "k", "tf2onnx")
 CACHE = Path(__file__).parent / ".cache"
 
 
@@ -51,8 +51,19 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
     if part == "faults":
         from bench.faults.trials import run_faithful, run_faults
 
-        found = run_faults(options.trials or (50 if options.quick else 500), options.seed, options.models)
+        sample = 12 if options.quick else 120
+        count = options.trials or (50 if options.quick else 500)
+        found = run_faults(count, options.seed, options.models, sample, options.jobs)
         return f"{found}\n{run_faithful(options.models)}"
+    if part == "k":
+        from bench import noise_ratios
+
+        settings = {"faults": options.trials or (40 if options.quick else 400), "seed": options.seed}
+        return noise_ratios.report(CACHE, quick=options.quick, models=options.models, **settings)
+    if part == "check":
+        from bench import check
+
+        return check.report(5000, 1.0, options.rounds or (1 if options.quick else 5))
     if part == "memory":
         return memory.report(0.5 if options.quick else 4)
     return scaling.report((100, 1000) if options.quick else scaling.SIZES)
@@ -92,6 +103,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of work for one conversion")
     parser.add_argument("--verified", action="store_true", help="time our conversion with its comparison too")
     parser.add_argument("--trials", type=int, help="faults to inject")
+    parser.add_argument("--jobs", type=int, default=1, help="trials of faults that run at a time")
     parser.add_argument("--seed", type=int, default=0, help="which faults, where, in which order")
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")
     return parser.parse_args()
