@@ -19,7 +19,7 @@ def matmul(t: Translation, A: Tensor, B: Tensor) -> Tensor:
     return _multiplied(_matmul, A, B)
 
 
-@maps("Gemm", audited=13, error=accumulation(against=AGAINST_TERMS))
+@maps("Gemm", audited=13, error=accumulation(against=AGAINST_TERMS), reordered=("B",))
 def gemm(
     t: Translation,
     A: Tensor,
@@ -31,13 +31,25 @@ def gemm(
     transA: int,
     transB: int,
 ) -> Tensor:
+    b, turned = _right_side(t, bool(transB))
+
     def apply(a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
-        y = _scaled(tf.matmul(a, b, transpose_a=bool(transA), transpose_b=bool(transB)), alpha)
+        y = _scaled(tf.matmul(a, b, transpose_a=bool(transA), transpose_b=turned), alpha)
         if c is None or beta == 0:
             return y
         return _plus_bias(y, _scaled(c, beta))
 
-    return _multiplied(apply, A, B, *(() if C is None else (C,)))
+    return _multiplied(apply, A, b, *(() if C is None else (C,)))
+
+
+def _right_side(t: Translation, turned: bool) -> tuple[Tensor, bool]:
+    """The second matrix, and whether it must still be transposed.
+
+    A weight of its own is stored as ``[in, out]``: TensorFlow's product reads rows faster than columns.
+    """
+    value = t.node.inputs[1]
+    own = value is not None and value.const_value is not None and len(value.uses()) == 1
+    return (t.weight(1, [1, 0]), False) if turned and own else (t.weight(1), turned)
 
 
 @maps("Einsum", audited=28, error=accumulation(against=AGAINST_TERMS))
