@@ -51,8 +51,8 @@ def test_a_saved_model_of_another_tool_runs(foreign: Path) -> None:
     "make, says",
     [
         (lambda folder: folder / "nowhere", "no such file or folder"),
-        (lambda folder: folder, "neither an .onnx file nor a SavedModel"),
-        (lambda folder: folder / "text.txt", "neither an .onnx file nor a SavedModel"),
+        (lambda folder: folder, "neither an .onnx or .tflite file nor a SavedModel"),
+        (lambda folder: folder / "text.txt", "neither an .onnx or .tflite file nor a SavedModel"),
         (lambda folder: folder / "broken", "TensorFlow can't load it"),
     ],
     ids=["missing", "folder", "text", "broken"],

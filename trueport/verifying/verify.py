@@ -132,22 +132,12 @@ def verify_runs(
         group = special if getattr(feeds, "special", False) else worst
         group.samples += 1
         for name in runs[0]:
-            here = [run[name] for run in runs]
             if failure:
                 found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")
             elif truth is None:
-                found = _without_truth(name, here[0], got[name], allowed_ulps, random)
+                found = _without_truth(name, runs[0][name], got[name], allowed_ulps, random, wish)
             else:
-                found = judge(
-                    name,
-                    here,
-                    got[name],
-                    truth[name],
-                    [run[name] for run in noisy],
-                    k=wish.k,
-                    tolerance=wish.tolerance,
-                )
-            found = found if failure or random else as_asked(found, here[0], got[name], wish)
+                found = _by_truth(name, runs, got[name], truth[name], noisy, wish)
             group.add(found)
             if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
                 shown_by = feeds
@@ -168,6 +158,12 @@ def verify_runs(
         atol=wish.tolerance.atol if wish.tolerance else None,
         shown_by=shown_by,
     )
+
+
+def _by_truth(name: str, runs: Sequence[Feeds], got: Any, truth: Any, noisy: Sequence[Feeds], wish: Asked) -> Judgement:
+    here, errs = [run[name] for run in runs], [run[name] for run in noisy]
+    found = judge(name, here, got, truth, errs, k=wish.k, tolerance=wish.tolerance)
+    return as_asked(found, here[0], got, wish)
 
 
 class _Truth:
@@ -191,11 +187,11 @@ class _Truth:
             return None, []
 
 
-def _without_truth(name: str, want: Any, got: Any, allowed_ulps: float, random: bool) -> Judgement:
+def _without_truth(name: str, want: Any, got: Any, allowed_ulps: float, random: bool, wish: Asked) -> Judgement:
     plain = compare_outputs(name, want, got, allowed_ulps, shapes_only=random)
-    return Judgement(
-        name, plain.verdict, plain.needed_ulps / max(plain.allowed_ulps, 1e-30), plain.why, _measured(want, got, random)
-    )
+    ratio = plain.needed_ulps / max(plain.allowed_ulps, 1e-30)
+    found = Judgement(name, plain.verdict, ratio, plain.why, _measured(want, got, random))
+    return found if random else as_asked(found, want, got, wish)
 
 
 def _measured(want: Any, got: Any, random: bool) -> Metrics | None:
