@@ -20,8 +20,8 @@ demo: $(STAMP)
 	$(BIN)/python examples/demo.py
 
 lint: $(STAMP)
-	$(BIN)/ruff check trueport tests examples bench docs/generate.py
-	$(BIN)/ruff format --check trueport tests examples bench docs/generate.py
+	$(BIN)/ruff check trueport tests examples bench docs/*.py
+	$(BIN)/ruff format --check trueport tests examples bench docs/*.py
 
 types: $(STAMP)
 	$(BIN)/mypy

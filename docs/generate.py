@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+from generate_api import api_page
+from generate_rules import rules_page
+
 from trueport import errors
 from trueport.backends.tensorflow.registry import registry
 from trueport.frontends.tensorflow.registry import registry as tensorflow_operators
@@ -49,6 +52,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "operators.md": lambda: support_page(registry()),
     "tensorflow-operators.md": lambda: support_page(tensorflow_operators()),
     "errors.md": errors_page,
+    "api.md": api_page,
+    "check-rules.md": rules_page,
 }
 
 
