@@ -184,17 +184,22 @@ def test_bias_after_a_product_of_rows(shape, bias_first):
         assert_close(converted.run({"x": x}, fetch=["p"])["p"], want, accumulation(), terms=4)
 
 
-@pytest.mark.parametrize("more, perm", [("y = Identity(p)", (1, 0)), ("r = Gather(w, i) y = Sum(p, r)", None)])
-def test_a_weight_of_its_own_is_stored_as_the_product_reads_it(more, perm):
+@pytest.mark.parametrize(
+    "more, size, perm",
+    [
+        ("y = Identity(p)", 512, (1, 0)),
+        ("y = Identity(p)", 4, None),
+        ("r = Gather(w, i) y = Sum(p, r)", 512, None),
+    ],
+)
+def test_a_large_weight_of_its_own_is_stored_as_the_product_reads_it(more, size, perm):
     model = onnx.parser.parse_model(
-        '<ir_version: 9, opset_import: ["" : 17]> g (float[n, 4] x, int64[1] i) => (float y) '
+        f'<ir_version: 9, opset_import: ["" : 17]> g (float[n, {size}] x, int64[1] i) => (float y) '
         f"{{ p = Gemm <transB = 1> (x, w) {more} }}"
     )
-    weight = normal(4, 4)
+    weight = normal(size, size)
     model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
     route = convert(model, "tensorflow", verify=False).route
     assert {stored.initializer: stored.perm for stored in route.built.map.weights} == {"w": perm}
-    feeds = {"x": normal(3, 4), "i": np.array([1])}
-    assert_close(
-        route.result(None).run(feeds)["y"], run_reference(model, feeds)[0], accumulation(), terms=4 if perm else 5
-    )
+    feeds = {"x": normal(3, size), "i": np.array([1])}
+    assert_close(route.result(None).run(feeds)["y"], run_reference(model, feeds)[0], accumulation(), terms=size + 1)

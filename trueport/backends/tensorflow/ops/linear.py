@@ -13,6 +13,9 @@ from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
+_LARGE_BYTES = 1 << 20
+"""Below this size a matrix stays in the processor's cache, and the order of its axes makes no difference."""
+
 
 @maps("MatMul", audited=13, error=accumulation(against=AGAINST_TERMS))
 def matmul(t: Translation, A: Tensor, B: Tensor) -> Tensor:
@@ -45,11 +48,12 @@ def gemm(
 def _right_side(t: Translation, turned: bool) -> tuple[Tensor, bool]:
     """The second matrix, and whether it must still be transposed.
 
-    A weight of its own is stored as ``[in, out]``: TensorFlow's product reads rows faster than columns.
+    A large weight of its own is stored as ``[in, out]``, which TensorFlow's product reads faster.
     """
     value = t.node.inputs[1]
-    own = value is not None and value.const_value is not None and len(value.uses()) == 1
-    return (t.weight(1, [1, 0]), False) if turned and own else (t.weight(1), turned)
+    weight = value.const_value if value is not None and len(value.uses()) == 1 else None
+    moved = turned and weight is not None and weight.nbytes >= _LARGE_BYTES
+    return (t.weight(1, [1, 0]), False) if moved else (t.weight(1), turned)
 
 
 @maps("Einsum", audited=28, error=accumulation(against=AGAINST_TERMS))
