@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 
 import typer
 
-from trueport.cli import check, convert, inspection, verify
+from trueport.cli import check, convert, inspection, report, verify
 from trueport.cli.words import REFUSED
 from trueport.errors import TrueportError
 
@@ -32,15 +33,20 @@ for command in (
     inspection.run,
     inspection.info,
     inspection.ops,
+    report.diff,
+    report.report,
 ):
     app.command()(command)
 
 
 def main() -> None:
     """Run a command; an error of ours is one screen on stderr and exit code 2."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    verbose = not {"-v", "--verbose"}.isdisjoint(sys.argv[1:])
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if verbose else "3")
     try:
         app()
     except TrueportError as error:
+        if verbose:
+            traceback.print_exception(error)
         typer.echo(f"trueport: {error}", err=True)
         sys.exit(REFUSED)

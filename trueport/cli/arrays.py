@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from trueport.errors import UsageError
+from trueport.report.plain import plain
 
-__all__ = ["read_inputs", "save_outputs", "summarize"]
+__all__ = ["describe", "read_inputs", "save_outputs", "summarize"]
 
 
 def read_inputs(options: Sequence[str]) -> dict[str, Any]:
@@ -44,6 +45,18 @@ def save_outputs(path: Path, outputs: Mapping[str, Any]) -> None:
 def _plain(value: Any) -> np.ndarray:
     array = np.asarray(value)
     return array.astype(str) if array.dtype == object else array
+
+
+def describe(value: Any) -> Any:
+    """The same for programs: dtype, shape and range of an array; of a list, of each element."""
+    if isinstance(value, (list, tuple)):
+        return [describe(item) for item in value]
+    if not isinstance(value, np.ndarray):
+        return plain(value)
+    described: dict[str, Any] = {"dtype": str(value.dtype), "shape": list(value.shape)}
+    if value.size and value.dtype.kind in "fiu":
+        described |= {"min": plain(value.min().item()), "max": plain(value.max().item())}
+    return described
 
 
 def summarize(value: Any) -> str:

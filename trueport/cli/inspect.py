@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_module
 import math
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,16 +32,38 @@ def _onnx(path: Path) -> dict[str, Any]:
     model = load_onnx(path)
     graph = model.graph
     weights = [v.const_value for v in graph.initializers.values() if v.const_value is not None]
+    inputs = make_ports(v for v in graph.inputs if v.name not in graph.initializers)
+    outputs = make_ports(graph.outputs)
+    operators = Counter(op_id(node) for node in graph.all_nodes())
     return {
         "format": "ONNX",
         "opsets": {domain or "ai.onnx": version for domain, version in model.opset_imports.items()},
         "producer": f"{model.producer_name or ''} {model.producer_version or ''}".strip(),
-        "inputs": _ports(make_ports(v for v in graph.inputs if v.name not in graph.initializers)),
-        "outputs": _ports(make_ports(graph.outputs)),
+        "inputs": _ports(inputs),
+        "outputs": _ports(outputs),
+        "open dims": _open_dims((*inputs, *outputs)),
         "parameters": sum(math.prod(tensor.shape.numpy()) for tensor in weights),
+        "weights": dict(Counter(tensor.dtype.name.lower() for tensor in weights).most_common()),
         "bytes": sum(tensor.nbytes for tensor in weights),
-        "operators": dict(Counter(op_id(node) for node in graph.all_nodes()).most_common()),
+        "quantization": _quantization(operators),
+        "operators": dict(operators.most_common()),
     }
+
+
+def _open_dims(ports: Iterable[Any]) -> dict[str, str]:
+    """Dims that a caller chooses: by name, where they stand."""
+    places: dict[str, list[str]] = {}
+    for port in ports:
+        for axis, dim in enumerate(port.shape or ()):
+            if not isinstance(dim, int):
+                places.setdefault(dim or "?", []).append(f"{port.name}[{axis}]")
+    return {name: ", ".join(found) for name, found in places.items()}
+
+
+def _quantization(operators: Mapping[str, int]) -> dict[str, int]:
+    """Operators that make, take or compute with quantized numbers."""
+    words = ("Quantize", "QLinear", "Integer", "QGemm", "QAttention", "MatMulNBits", "FakeQuant")
+    return {op: count for op, count in operators.items() if any(word in op for word in words)}
 
 
 def _saved_model(path: Path) -> dict[str, Any]:
@@ -51,15 +74,39 @@ def _saved_model(path: Path) -> dict[str, Any]:
         from trueport.runtimes.tensorflow import SavedModel
 
         loaded = SavedModel(path)
-        return {"format": "SavedModel", "inputs": _ports(loaded.inputs), "outputs": _ports(loaded.outputs)}
-    variables = path / "variables"
+        return {"format": "SavedModel", **_border(loaded), **_variables(path), **_graph(path)}
     return {
         "format": "SavedModel by Trueport",
-        "inputs": _ports(found.inputs),
-        "outputs": _ports(found.outputs),
+        **_border(found),
         "weights": len(found.weights),
-        "bytes": sum(file.stat().st_size for file in variables.glob("variables.data*")),
+        **_variables(path),
         "source": {key: found.source.get(key) for key in ("opsets", "producer", "metadata", "doc")},
+    }
+
+
+def _border(model: Any) -> dict[str, Any]:
+    return {
+        "inputs": _ports(model.inputs),
+        "outputs": _ports(model.outputs),
+        "open dims": _open_dims((*model.inputs, *model.outputs)),
+    }
+
+
+def _variables(path: Path) -> dict[str, int]:
+    return {"bytes": sum(file.stat().st_size for file in (path / "variables").glob("variables.data*"))}
+
+
+def _graph(path: Path) -> dict[str, Any]:
+    from trueport.frontends.tensorflow.sources import Options, capture_source
+    from trueport.report.artifacts import describe_artifact as described
+    from trueport.report.graphs_tensorflow import tensorflow_graph
+
+    captured = capture_source(path, Options())
+    found = described(tensorflow_graph(captured.graph, captured.outputs), str(path), None)
+    return {
+        "parameters": found.parameters,
+        "quantization": _quantization(found.operators),
+        "operators": dict(found.operators),
     }
 
 
@@ -72,6 +119,8 @@ def _keras(path: Path) -> dict[str, Any]:
         "format": "Keras",
         "inputs": _ports(replace(port, parts=(port.name,)) for port in captured.inputs),
         "outputs": _ports(replace(port, parts=(port.name,)) for port in captured.outputs),
+        "open dims": _open_dims((*captured.inputs, *captured.outputs)),
+        "bytes": path.stat().st_size,
         "parameters": sum(math.prod(weight.shape) for weight in weights),
         "layers": dict(Counter(type(layer).__name__ for layer in captured.held.layers).most_common()),
     }
@@ -115,8 +164,8 @@ def render(described: dict[str, Any], *, json: bool) -> str:
     for key, value in described.items():
         if isinstance(value, list):
             lines += [f"{key}:", *(f"  {item}" for item in value)]
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and value:
             lines += [f"{key}:", *(f"  {name}: {item}" for name, item in value.items() if item)]
-        elif value not in ("", None):
+        elif value not in ("", None, {}):
             lines.append(f"{key}: {value}")
     return "\n".join(lines)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json as jsonlib
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from trueport.cli.words import Json, Ops
+from trueport.cli.words import Json, Ops, Quiet, Verbose
 from trueport.errors import UsageError
 
 __all__ = ["info", "ops", "run"]
@@ -18,24 +19,36 @@ def run(
     inputs: Annotated[list[str] | None, typer.Option("--input", "-i", help="NAME=FILE.npy, once per input")] = None,
     save: Annotated[Path | None, typer.Option(help="write the outputs to this .npz")] = None,
     fetch: Annotated[list[str] | None, typer.Option(help="inner values instead of the outputs")] = None,
+    json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run a model of any format with arrays from files."""
-    from trueport.cli.arrays import read_inputs, save_outputs, summarize
+    from trueport.cli.arrays import describe, read_inputs, save_outputs, summarize
+    from trueport.cli.progress import progress
     from trueport.runtimes.detect import load_model
 
-    loaded = load_model(model)
-    outputs = loaded.run(read_inputs(inputs or []), fetch=fetch or None)
+    with progress(enabled=not (json or quiet)) as step:
+        step("load")
+        loaded = load_model(model)
+        feeds = read_inputs(inputs or [])
+        step("run")
+        outputs = loaded.run(feeds, fetch=fetch or None)
     if save is not None:
         save_outputs(save, outputs)
-    for name, value in outputs.items():
-        typer.echo(f"{name}: {summarize(value)}")
+    if json:
+        typer.echo(jsonlib.dumps({name: describe(value) for name, value in outputs.items()}, indent=1))
+    elif not quiet:
+        for name, value in outputs.items():
+            typer.echo(f"{name}: {summarize(value)}")
 
 
 def info(
     model: Annotated[Path, typer.Argument(help="an .onnx file, a SavedModel, a .keras, .h5 or .tflite file")],
     json: Json = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Show a model's inputs, outputs, dims, dtypes, operators and size."""
+    """Show a model's inputs, outputs, dims, dtypes, operators, quantization and size."""
     from trueport.cli.inspect import describe_artifact, render
 
     described = describe_artifact(model)
@@ -46,15 +59,20 @@ def ops(
     operator: Annotated[str | None, typer.Argument(help="only this operator, in full")] = None,
     to: Annotated[str, typer.Option(help="the target")] = "tensorflow",
     ops: Ops = None,
+    json: Json = False,
+    verbose: Verbose = False,
 ) -> None:
     """Print the support table, from the same declarations that convert."""
     from trueport.backends.tensorflow.registry import registry as to_tensorflow
     from trueport.frontends.tensorflow.registry import registry as to_onnx
     from trueport.mapping.user import with_user_ops
-    from trueport.report.support import describe_operator, support_table
+    from trueport.report.support import describe_operator, support_data, support_table
 
     known = {"tensorflow": to_tensorflow, "onnx": to_onnx}
     if to not in known:
         raise UsageError(f"there is no target {to!r}", remedy=f"targets: {', '.join(known)}")
     declared = with_user_ops(known[to](), ops or ())
-    typer.echo(describe_operator(declared, operator) if operator else support_table(declared))
+    if json:
+        typer.echo(jsonlib.dumps(support_data(declared, operator), indent=1))
+    else:
+        typer.echo(describe_operator(declared, operator) if operator else support_table(declared))

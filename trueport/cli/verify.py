@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from trueport.cli.words import FAITHFUL, NOT_FAITHFUL, Data, Json, Ops, Signature, Source
+from trueport.cli.words import FAITHFUL, NOT_FAITHFUL, Data, Json, Ops, Quiet, Signature, Source, Verbose
 
 __all__ = ["locate", "verify"]
 
@@ -43,6 +43,8 @@ def verify(
     signature: Signature = None,
     ops: Ops = None,
     json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Say whether two models give the same numbers, by the float64 truth and the source's own noise.
 
@@ -54,7 +56,7 @@ def verify(
     from trueport.fidelity import Verdict
     from trueport.report.verification import render
 
-    with progress(enabled=not json) as step:
+    with progress(enabled=not (json or quiet)) as step:
         step("verify")
         found = compare(
             source,
@@ -74,7 +76,8 @@ def verify(
             ops=ops or (),
             signature=signature,
         )
-    typer.echo(render(found, json=json))
+    if not quiet:
+        typer.echo(render(found, json=json))
     good = found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE)
     raise typer.Exit(FAITHFUL if good else NOT_FAITHFUL)
 
@@ -92,6 +95,8 @@ def locate(
     ops: Ops = None,
     reproduce: Annotated[Path | None, typer.Option(help="write the smallest model that shows it here")] = None,
     json: Json = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Name the first node that departs: its own error, what it inherited, and the likely cause."""
     from trueport.cli.progress import progress
@@ -100,7 +105,7 @@ def locate(
     from trueport.report.verification import render_located
 
     given: dict[str, Any] = {"k": k, "memory": read_bytes(memory), "reproduce": reproduce}
-    with progress(enabled=not json) as step:
+    with progress(enabled=not (json or quiet)) as step:
         step("locate")
         found = find(
             source,
@@ -113,5 +118,6 @@ def locate(
             signature=signature,
             **{name: value for name, value in given.items() if value is not None},
         )
-    typer.echo(render_located(found, json=json))
+    if not quiet:
+        typer.echo(render_located(found, json=json))
     raise typer.Exit(NOT_FAITHFUL if found.culprit or any(s.ratio > found.k for s in found.steps) else FAITHFUL)

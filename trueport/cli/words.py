@@ -18,10 +18,12 @@ __all__ = [
     "Json",
     "Names",
     "Ops",
+    "Quiet",
     "Shapes",
     "Signature",
     "Source",
     "Trust",
+    "Verbose",
 ]
 
 FAITHFUL, NOT_FAITHFUL, REFUSED = 0, 1, 2
@@ -54,6 +56,8 @@ Dynamic = Annotated[
     typer.Option(metavar="X.0=batch(1..64),X.2=height", help="dims of a PyTorch module's inputs that stay open"),
 ]
 Json = Annotated[bool, typer.Option("--json", help="machine-readable output")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="show what frameworks log, and where errors arise")]
 Data = Annotated[
     list[str] | None,
     typer.Option(

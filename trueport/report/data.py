@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from trueport.checking.remarks import Remark
@@ -54,6 +54,10 @@ class Report:
         """What was measured; None when nothing was compared."""
         return self.comparison.verdict if self.comparison else None
 
+    def with_command(self, command: str) -> Report:
+        """The same, with what to type to do it again."""
+        return self if self.setting is None else replace(self, setting=replace(self.setting, command=command))
+
     def counts(self) -> dict[str, int]:
         """Nodes by fidelity, worst first."""
         found = Counter(finding.fidelity for finding in self.findings)
@@ -92,6 +96,12 @@ class Report:
         from trueport.report.html.render import page
 
         return page(self.to_plain())
+
+    def to_markdown(self) -> str:
+        """For pull requests, CI summaries and issue trackers."""
+        from trueport.report.markdown import render_markdown
+
+        return render_markdown(self)
 
     @classmethod
     def from_json(cls, text: str) -> Report:

@@ -97,7 +97,7 @@ def onnx_graph(model: ir.Model) -> Graph:
         tuple(value.name or "" for value in graph.outputs),
         (),
         tuple(_value(value) for value in weights),
-        tuple(dict.fromkeys(v.const_value.location for v in weights if isinstance(v.const_value, ir.ExternalTensor))),
+        tuple(dict.fromkeys(str(t.location) for v in weights if isinstance(t := v.const_value, ir.ExternalTensor))),
         {domain or "ai.onnx": version for domain, version in model.opset_imports.items()},
         f"{model.producer_name or ''} {model.producer_version or ''}".strip(),
     )

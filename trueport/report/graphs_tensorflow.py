@@ -1,23 +1,31 @@
-"""A TensorFlow graph as plain data; it is handed in, so TensorFlow is not imported here."""
+"""A TensorFlow graph as plain data, and its constants."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 
+from trueport.frontends.tensorflow.functions import FunctionLibrary
 from trueport.ir.artifact import InnerValue
 from trueport.ir.layouts import source_names
 from trueport.ir.ports import Port
 from trueport.ir.provenance import origins
+from trueport.lazy import LazyModule
 from trueport.report.graphs import Graph, GraphNode, GraphValue
 
-__all__ = ["owners", "tensorflow_graph"]
+__all__ = ["owners", "tensorflow_constants", "tensorflow_graph"]
+
+tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
 
 _CONSTANTS = ("Const", "VarHandleOp", "ReadVariableOp", "Placeholder")
 """Shown with the operations that read them, not as nodes of their own."""
+_CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 _HIDDEN = ("T", "Tidx", "Tindices", "Tparams", "Tshape", "Tperm", "Tpaddings", "dtype", "DstT", "SrcT", "N")
 """Attributes that repeat what the tensors' types and counts say."""
 _LONGEST = 80
@@ -26,21 +34,112 @@ _LONGEST = 80
 def tensorflow_graph(
     graph: Any, outputs: Sequence[Port] = (), came_from: Mapping[str, tuple[str, ...]] | None = None
 ) -> Graph:
-    """A FuncGraph whose outputs are called as ``outputs`` say.
+    """A FuncGraph whose outputs are called as ``outputs`` say; functions that it calls are written out.
 
     ``came_from``: source nodes by outermost name scope, where the graph was made from a source.
     """
-    operations = graph.get_operations()
-    constants = [operation for operation in operations if operation.type in _CONSTANTS]
-    fed = {tensor.name for tensor in graph.inputs if tensor.dtype.name != "resource"}
+    drawing = _Drawing(came_from or {})
+    drawing.draw(graph, _given(graph))
+    fed = [tensor for tensor in graph.inputs if tensor.dtype.name != "resource"]
     return Graph(
         "TensorFlow",
-        tuple(_node(operation, came_from or {}) for operation in operations if _shown(operation)),
-        tuple(_value(tensor) for tensor in graph.inputs if tensor.name in fed),
-        tuple(_name(tensor) for tensor in graph.outputs),
+        tuple(drawing.nodes),
+        tuple(_value(tensor, _name(tensor)) for tensor in fed),
+        tuple(drawing.names[tensor.name] for tensor in graph.outputs),
         _output_names(graph, outputs),
-        tuple(_value(t) for op in constants for t in op.outputs if t.name not in fed and t.dtype.name != "resource"),
+        tuple(drawing.constants.values()),
     )
+
+
+def tensorflow_constants(graph: Any) -> dict[str, Callable[[], np.ndarray]]:
+    """The constants of a graph under the names they are drawn with, each read when it is called for."""
+    drawing = _Drawing({})
+    drawing.draw(graph, _given(graph))
+    values = {inner.name: outer for outer, inner in graph.captures}
+    variables = {_name(tensor): variable for tensor, variable in _variables(graph)}
+    found: dict[str, Callable[[], np.ndarray]] = dict(drawing.numbers)
+    for tensor in graph.inputs:
+        if tensor.name in values and tensor.dtype.name != "resource":
+            found[_name(tensor)] = values[tensor.name].numpy
+    return found | {variable.name.removesuffix(":0"): variable.numpy for variable in variables.values()}
+
+
+def _given(graph: Any) -> dict[str, str]:
+    """Names of a graph's inputs: a variable's own where it is one."""
+    named = {tensor.name: str(variable.name).removesuffix(":0") for tensor, variable in _variables(graph)}
+    return {tensor.name: named.get(tensor.name, _name(tensor)) for tensor in graph.inputs}
+
+
+def _variables(graph: Any) -> list[tuple[Any, Any]]:
+    """The inputs of a graph that stand for variables, with these; two of one name are not told apart by it."""
+    held = {id(variable.handle): variable for variable in graph.variables}
+    found = [(inner, held[id(outer)]) for outer, inner in graph.captures if id(outer) in held]
+    names = Counter(variable.name for _, variable in found)
+    return [(inner, variable) for inner, variable in found if names[variable.name] == 1]
+
+
+class _Drawing:
+    """Nodes of a graph and of the functions it calls, in the order of making."""
+
+    def __init__(self, came_from: Mapping[str, tuple[str, ...]]) -> None:
+        self.nodes: list[GraphNode] = []
+        self.constants: dict[str, GraphValue] = {}
+        self.numbers: dict[str, Callable[[], np.ndarray]] = {}
+        """constants that stand in the graph itself"""
+        self.names: dict[str, str] = {}
+        """of the outermost graph: its tensors, and what they are called here"""
+        self._came_from = came_from
+        self._library = FunctionLibrary()
+
+    def draw(self, graph: Any, given: Mapping[str, str], prefix: str = "") -> dict[str, str]:
+        """Names of a graph's tensors here; ``given``: those of its inputs."""
+        names = dict(given)
+        for operation in graph.get_operations():
+            if operation.type in _CALLS:
+                names |= self._call(graph, operation, names, prefix)
+                continue
+            own = {tensor.name: prefix + _name(tensor) for tensor in operation.outputs if tensor.name not in names}
+            names |= own
+            if operation.type == "ReadVariableOp":
+                # Every read of one variable is the same constant.
+                names |= {tensor.name: names[operation.inputs[0].name] for tensor in operation.outputs}
+            if operation.type in _CONSTANTS:
+                self._keep(operation, names, given)
+            elif operation.type != "NoOp":
+                self.nodes.append(self._node(operation, names, prefix))
+        self.names = names
+        return names
+
+    def _call(self, graph: Any, operation: Any, names: Mapping[str, str], prefix: str) -> dict[str, str]:
+        body = self._library.body(graph, operation.node_def.attr["f"].func.name)
+        given = {own.name: names[outer.name] for own, outer in zip(body.inputs, operation.inputs, strict=True)}
+        made = self.draw(body, given, f"{prefix}{operation.name}/")
+        return {outer.name: made[own.name] for outer, own in zip(operation.outputs, body.outputs, strict=True)}
+
+    def _keep(self, operation: Any, names: Mapping[str, str], given: Mapping[str, str]) -> None:
+        for tensor in operation.outputs:
+            if tensor.name not in given and tensor.dtype.name != "resource":
+                name = names[tensor.name]
+                self.constants[name] = _value(tensor, name)
+                if operation.type == "Const":
+                    self.numbers[name] = partial(_array, operation)
+
+    def _node(self, operation: Any, names: Mapping[str, str], prefix: str) -> GraphNode:
+        scope, _, _ = operation.name.rpartition("/")
+        attributes = {
+            name: _short(value)
+            for name, value in operation.node_def.attr.items()
+            if name not in _HIDDEN and not name.startswith("_")
+        }
+        return GraphNode(
+            prefix + operation.name,
+            operation.type,
+            scope,
+            attributes,
+            tuple(names[tensor.name] for tensor in operation.inputs),
+            tuple(_value(tensor, names[tensor.name]) for tensor in operation.outputs),
+            self._came_from.get(operation.name.split("/")[0], ()),
+        )
 
 
 def _output_names(graph: Any, ports: Sequence[Port]) -> tuple[str, ...]:
@@ -53,35 +152,18 @@ def _output_names(graph: Any, ports: Sequence[Port]) -> tuple[str, ...]:
     return tuple(by_tensor.get(tensor.name, _name(tensor)) for tensor in graph.outputs)
 
 
-def _shown(operation: Any) -> bool:
-    return operation.type not in _CONSTANTS and operation.type != "NoOp"
-
-
-def _node(operation: Any, came_from: Mapping[str, tuple[str, ...]]) -> GraphNode:
-    scope, _, _ = operation.name.rpartition("/")
-    attributes = {
-        name: _short(value)
-        for name, value in operation.node_def.attr.items()
-        if name not in _HIDDEN and not name.startswith("_")
-    }
-    return GraphNode(
-        operation.name,
-        operation.type,
-        scope,
-        attributes,
-        tuple(_name(tensor) for tensor in operation.inputs),
-        tuple(_value(tensor) for tensor in operation.outputs),
-        came_from.get(operation.name.split("/")[0], ()),
-    )
+def _array(operation: Any) -> np.ndarray:
+    array: np.ndarray = tf.make_ndarray(operation.node_def.attr["value"].tensor)
+    return array
 
 
 def _name(tensor: Any) -> str:
     return str(tensor.name).removesuffix(":0")
 
 
-def _value(tensor: Any) -> GraphValue:
+def _value(tensor: Any, name: str) -> GraphValue:
     shape = None if tensor.shape.rank is None else tuple(tensor.shape.as_list())
-    return GraphValue(_name(tensor), str(tensor.dtype.name), shape)
+    return GraphValue(name, str(tensor.dtype.name), shape)
 
 
 def _short(value: Any) -> str:

@@ -39,7 +39,7 @@ def restored(kind: Any, data: Any) -> Any:
     if origin in (typing.Union, types.UnionType):
         return _of_union(arguments, data)
     if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return kind[data.upper()]
+        return next((member for member in kind if member.value == data), None) or kind[data.upper()]
     if isinstance(kind, type) and is_dataclass(kind):
         return _dataclass(kind, data)
     if kind is float and isinstance(data, str):

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from trueport.verifying.judge import DEFAULT_K
+
 __all__ = ["Figure", "Histogram", "Profile", "histogram"]
 
 _PER_DECADE = 2
@@ -49,14 +51,15 @@ class Profile:
     """All figures in the order in which the source makes its values."""
 
     figures: tuple[Figure, ...]
-    k: float
+    k: float = DEFAULT_K
     """ratios up to this count as faithful"""
-    aligned: int
-    values: int
+    aligned: int = 0
+    values: int = 0
     """of the source's inner values, so many were found in the target"""
     culprit: str = ""
     """the value of the first node that departs by itself"""
     why: str = ""
+    """what the culprit's error is; without one, why there is none, or why nothing was measured"""
     causes: tuple[str, ...] = ()
 
 

@@ -12,7 +12,7 @@ from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema, has_body, hi
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
 
-__all__ = ["describe_operator", "support_page", "support_table"]
+__all__ = ["describe_operator", "support_data", "support_page", "support_table"]
 
 BY_BODY, UPGRADED = "by its body", "upgraded"
 _PROMISES = {
@@ -176,3 +176,11 @@ def describe_operator(registry: Registry, name: str) -> str:
         lines += [f"  {kind}: {', '.join(sorted(d.name for d in types))}" for kind, types in mapping.dtypes.items()]
         lines += [f"  ignores {attribute}: {why}" for attribute, why in mapping.ignores.items()]
     return "\n".join(lines)
+
+
+def support_data(registry: Registry, operator: str | None = None) -> list[dict[str, str]]:
+    """The table's rows for programs; of one operator where it is named, in every domain that has it."""
+    rows = [row for row in _rows(registry) if operator is None or operator in (row.op, row.name)]
+    if not rows:
+        raise UsageError(f"there is no operator {operator!r}", remedy="`trueport ops` lists them all")
+    return [row._asdict() for row in rows]

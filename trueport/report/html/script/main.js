@@ -13,7 +13,8 @@ class Page {
 
   showPlot() {
     if (this.data.profile && this.data.profile.figures.length) { this.plot = new Plot(byId("plot"), this.data.profile, this); return; }
-    byId("plot").replaceChildren(el("p", { class: "note" }, "Not measured in this run: the errors inside of the network are measured when a report is asked for while converting (--report), and the source can be walked node by node."));
+    const why = this.data.profile ? `Not measured: ${this.data.profile.why}.` : "Not measured in this run. The errors inside of the network are measured when a page is asked for while converting: trueport convert … --report report.html";
+    byId("plot").replaceChildren(el("p", { class: "note" }, why));
     document.querySelector("#error .tools").hidden = true;
   }
 
@@ -50,7 +51,7 @@ class Page {
     const dot = (level) => el("span", { title: MEANING[level] }, el("i", { class: `dot f-${level}` }), level === "none" ? "computed beforehand or joined" : level);
     if (this.colour === "fidelity") { byId("legend").replaceChildren(...[...LEVELS, "none"].map(dot)); return; }
     const k = this.data.profile ? number(this.data.profile.k) : "";
-    byId("legend").replaceChildren(el("span", {}, "error over what rounding explains: 0.01 ×", el("i", { class: "ramp", style: "background: linear-gradient(90deg, var(--bitwise), var(--accent) 55%, var(--approximate) 90%, var(--bad))" }), `over ${k} ×`), dotNone());
+    byId("legend").replaceChildren(el("span", {}, "error over what rounding explains: 0.01 ×", el("i", { class: "ramp", style: "background: linear-gradient(90deg, var(--bitwise), var(--accent) 55%, var(--warm) 75%, var(--lossy) 93%, var(--bad))" }), `over ${k} ×`), dotNone());
   }
 
   /** What stands in the other model for an item: its partners, or the layer of the same name. */

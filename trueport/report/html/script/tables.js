@@ -1,6 +1,7 @@
 // The parts that are words and tables: verdict, losses, outputs, details.
 const VERDICTS = {
   faithful: ["good", "✓", "Faithful"],
+  "within tolerance": ["warn", "≈", "Within your tolerance"],
   departs: ["bad", "!", "Departs"],
   none: ["idle", "–", "Not compared"],
 };
@@ -76,7 +77,7 @@ function outputTable(data) {
   const found = data.comparison;
   if (!found || !found.outputs.length) return [el("p", { class: "note" }, found && found.skipped ? `Not compared: ${found.skipped}.` : "Not compared.")];
   const metric = (output, name) => (output.metrics ? number(output.metrics[name]) : "–");
-  const tone = (verdict) => ({ faithful: "good", departs: "bad" })[verdict] || "idle";
+  const tone = (verdict) => ({ faithful: "good", "within tolerance": "warn", departs: "bad" })[verdict] || "idle";
   const rows = found.outputs.map((output) => [el("span", { class: "mono" }, output.name), el("span", { class: `pill ${tone(output.verdict)}` }, output.verdict), number(output.ratio), metric(output, "max_abs"), metric(output, "mean_abs"), metric(output, "max_ulp"), metric(output, "snr_db"), metric(output, "cosine"), output.why]);
   return [
     el("div", { class: "card padded" }, table(["Output", "Verdict", "#Ratio", "#Max abs", "#Mean abs", "#Max ulp", "#SNR dB", "#Cosine", "Why"], rows)),

@@ -1,5 +1,5 @@
 // One graph on one canvas: drawn only where it is looked at, moved and zoomed, folded, walked with the keyboard.
-const RAMP = [[-2, "bitwise"], [0, "accent"], [0.9, "approximate"], [1.9, "bad"]];
+const RAMP = ["bitwise", "accent", "warm", "lossy", "bad"];
 
 class View {
   constructor(canvas, model, page) {
@@ -237,7 +237,7 @@ const rgb = (colour) => (colour.startsWith("#") ? [1, 3, 5].map((at) => parseInt
 /** A colour of its own for every ratio, kept under a name like the tokens. */
 function rampName(view, ratio) {
   const power = Math.log10(Math.max(ratio, 1e-9)), k = DATA.profile ? Math.log10(DATA.profile.k) : 0.9;
-  const stops = RAMP.map(([at, name], index) => [index === 2 ? k : index === 3 ? k + 0.15 : at, name]);
+  const stops = [-2, 0, k / 2, k, k + 0.15].map((at, index) => [at, RAMP[index]]);
   const next = stops.findIndex(([at]) => power < at);
   if (next === 0) return stops[0][1];
   if (next < 0) return stops.at(-1)[1];
