@@ -62,6 +62,8 @@ def make_call(module: Any, example: Any) -> Call:
     args, kwargs = _arguments(example)
     forward = module.forward if hasattr(module, "forward") else module
     bound = _bound(forward, args, kwargs)
+    # Keywords in the order in which forward has them: the names below are read off that order.
+    kwargs = {name: kwargs[name] for name in bound if name in kwargs}
     leaves, _ = torch.utils._pytree.tree_flatten_with_path(bound)
     names = [_name(path) for path, leaf in leaves if isinstance(leaf, torch.Tensor)]
     return Call(args, kwargs, tuple(_unique(names)))

@@ -15,7 +15,7 @@ from trueport.errors import ConversionError
 from trueport.fidelity import EXACT, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, inference, make_call, port_of
-from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_shapes
+from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_shapes, widened_example
 from trueport.frontends.torch.failures import DECIDED, explain, place_of
 from trueport.frontends.torch.guards import heard_guards
 from trueport.frontends.torch.probe import settled_bounds
@@ -133,8 +133,8 @@ def _settled(module: Any, call: Call, dims: tuple[OpenDim, ...], strict: bool) -
 
 
 def _exported(module: Any, call: Call, dims: Sequence[OpenDim], strict: bool) -> Any:
-    args, kwargs = call.filled([tensor.clone() for tensor in call.tensors])
-    shapes = torch_shapes(call, dims) if dims else None
+    args, kwargs = call.filled(widened_example(call, dims))
+    shapes = torch_shapes(module.forward, call, dims) if dims else None
     with inference(module), quiet(), heard_guards() as decided:
         try:
             return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)

@@ -6,6 +6,7 @@ itself bounds (a kernel needs three rows) is narrowed to that and noted; one tha
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from trueport.errors import UsageError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call
 
-__all__ = ["OpenDim", "open_dims", "parse_dynamic", "refined", "torch_shapes"]
+__all__ = ["OpenDim", "open_dims", "parse_dynamic", "refined", "resized", "torch_shapes", "widened_example"]
 
 _WORD = re.compile(r"(?P<input>\w+)\.(?P<axis>\d+)=(?P<name>[A-Za-z_]\w*)(\((?P<low>\d*)\.\.(?P<high>\d*)\))?")
 
@@ -105,20 +106,38 @@ def _from_dim(name: str, axis: int, dim: Any) -> OpenDim:
     return OpenDim(name, axis, known, int(getattr(dim, "min", 0) or 0), high if bounded else None)
 
 
-def torch_shapes(call: Call, dims: Sequence[OpenDim]) -> Any:
-    """Our words as PyTorch's spec for the arguments: one Dim per name."""
+def torch_shapes(forward: Any, call: Call, dims: Sequence[OpenDim]) -> Any:
+    """Our words as PyTorch's spec: a tree like forward's arguments by name, with one Dim per name."""
     made: dict[str, Any] = {}
     for dim in dims:
-        # Below two PyTorch would take the size for a constant; verification tries one all the same.
-        bounds: dict[str, int] = {"min": max(dim.low, 0)} if dim.high is None else {"min": dim.low, "max": dim.high}
+        bounds: dict[str, int] = {"min": dim.low} if dim.high is None else {"min": dim.low, "max": dim.high}
         made.setdefault(dim.name, torch.export.Dim(dim.name, **bounds))
     shapes = iter([{dim.axis: made[dim.name] for dim in dims if dim.input == name} or None for name in call.names])
 
     def shape(leaf: Any) -> Any:
         return next(shapes) if isinstance(leaf, torch.Tensor) else None
 
-    args, kwargs = torch.utils._pytree.tree_map(shape, (call.args, dict(call.kwargs)))
-    return (*args, *kwargs.values()) if not args or not kwargs else (args, kwargs)
+    bound = inspect.signature(forward).bind(*call.args, **call.kwargs).arguments
+    return {name: torch.utils._pytree.tree_map(shape, value) for name, value in bound.items()}
+
+
+def resized(call: Call, dims: Sequence[OpenDim], sizes: Mapping[str, int]) -> list[Any]:
+    """The example's tensors with open dims of other sizes, filled by repeating what is there."""
+    made = []
+    for name, tensor in zip(call.names, call.tensors, strict=True):
+        for dim in dims:
+            if dim.input == name and dim.name in sizes:
+                places = torch.arange(sizes[dim.name]) % max(tensor.shape[dim.axis], 1)
+                tensor = tensor.index_select(dim.axis, places)
+        made.append(tensor)
+    return made
+
+
+def widened_example(call: Call, dims: Sequence[OpenDim]) -> list[Any]:
+    """The example with two of whatever is open and has none or one: those sizes PyTorch takes for fixed."""
+    held = dict(zip(call.names, call.tensors, strict=True))
+    small = {dim.name: 2 for dim in dims if held[dim.input].shape[dim.axis] < 2}
+    return [tensor.clone() for tensor in resized(call, dims, small)]
 
 
 def refined(dims: Sequence[OpenDim], message: str) -> tuple[tuple[OpenDim, ...], list[str]]:

@@ -12,7 +12,7 @@ from typing import Any
 from trueport.errors import ConversionError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, inference
-from trueport.frontends.torch.dims import OpenDim
+from trueport.frontends.torch.dims import OpenDim, resized
 from trueport.frontends.torch.run import replay
 
 __all__ = ["settled_bounds"]
@@ -43,7 +43,7 @@ def _left_out(old: OpenDim, new: OpenDim) -> list[int]:
 
 def _serves(module: Any, call: Call, program: Any, dims: Sequence[OpenDim], sizes: Mapping[str, int]) -> bool:
     """Whether both take these sizes and agree; False where the module does not, an error where only it does."""
-    tensors = _resized(call, dims, sizes)
+    tensors = resized(call, dims, sizes)
     try:
         with inference(module):
             want = call.run(module, [tensor.clone() for tensor in tensors])
@@ -56,17 +56,6 @@ def _serves(module: Any, call: Call, program: Any, dims: Sequence[OpenDim], size
     if not all(_close(a, b) for a, b in zip(got, want.values(), strict=True)):
         raise _baked_in(sizes)
     return True
-
-
-def _resized(call: Call, dims: Sequence[OpenDim], sizes: Mapping[str, int]) -> list[Any]:
-    made = []
-    for name, tensor in zip(call.names, call.tensors, strict=True):
-        for dim in dims:
-            if dim.input == name and dim.name in sizes:
-                places = torch.arange(sizes[dim.name]) % max(tensor.shape[dim.axis], 1)
-                tensor = tensor.index_select(dim.axis, places)
-        made.append(tensor)
-    return made
 
 
 def _close(got: Any, want: Any) -> bool:

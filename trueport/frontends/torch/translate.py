@@ -48,7 +48,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
     """All operators that can't be translated come in one error."""
     if captured.program is None:
         return Translated(translate_script(captured), None, (), ())
-    table = {_operator(mapping.op): mapping.handler for mapping in registry}
+    table = {_operator(mapping.op): mapping.handler for mapping in registry if mapping.domain == _TORCH}
     refused: dict[Any, Finding] = {}
     for _ in range(_MAX_REFUSED):
         try:
@@ -117,6 +117,8 @@ def _failed(error: Exception, program: Any) -> ConversionError:
     seen: BaseException = error
     while seen.__cause__ is not None:
         seen = seen.__cause__
+    if isinstance(seen, ConversionError):  # a translation of ours refuses what it was given
+        return seen
     loops = [node for node in _calls(program) if node.target is torch.ops.higher_order.while_loop]
     if loops and "__subgraph__" in str(seen):
         return ConversionError(

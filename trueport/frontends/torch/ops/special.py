@@ -294,3 +294,18 @@ def k0(t: TorchTranslation, x: ir.Value) -> ir.Value:
 @recorded
 def k1(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _unscaled_k(1), x)
+
+
+@maps_torch("aten::special_spherical_bessel_j0", error=ulps(4))
+@recorded
+def spherical_j0(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    return _of_double(t, _sine_over, x)
+
+
+def _sine_over(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    """sin(x) / x; zero at infinity, as PyTorch has it."""
+    small = t.op.Equal(x, t.op.like(0, x))
+    found = t.op.Div(t.op.Sin(x), t.op.Where(small, t.op.like(1, x), x))
+    ended = t.op.Where(t.op.IsInf(x), t.op.like(0, x), found)
+    made: ir.Value = t.op.Where(small, t.op.like(1, x), ended)
+    return made
