@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import json
 import sys
@@ -20,6 +21,7 @@ from trueport.lazy import LazyModule
 __all__ = ["capture_keras", "is_keras_model", "load_keras"]
 
 keras: Any = LazyModule("keras", "Keras", "tensorflow")
+tf_keras: Any = LazyModule("tf_keras", "tf_keras, which is Keras 2", "tensorflow")
 h5py: Any = LazyModule("h5py", "h5py", "tensorflow")
 
 
@@ -30,12 +32,19 @@ def is_keras_model(source: Any) -> bool:
 
 
 def load_keras(path: Path, *, trust: bool) -> Any:
-    """A .keras or .h5 file; code in it (Lambda layers) is not run unless it is trusted."""
-    _check_backend()
+    """A .keras or .h5 file; code in it (Lambda layers) is not run unless it is trusted.
+
+    What Keras 2 wrote is read by tf_keras where that is installed, else by Keras 3, which reads most of it.
+    """
     if path.suffix == ".keras" and not zipfile.is_zipfile(path):
         raise InvalidModel("is no .keras file, or is cut short", where=str(path), remedy="save or fetch it again")
+    library = keras
+    if _written_by_keras_2(path) and importlib.util.find_spec("tf_keras") is not None:
+        library = tf_keras
+    else:
+        _check_backend()
     try:
-        return keras.models.load_model(str(path), compile=False, safe_mode=not trust)
+        return library.models.load_model(str(path), compile=False, safe_mode=not trust)
     except Exception as error:  # Keras raises many kinds for what a file lacks
         config = _config(path)
         lacks = [
@@ -44,12 +53,30 @@ def load_keras(path: Path, *, trust: bool) -> Any:
         ]
         if not lacks:
             text = " ".join(str(error).split())
-            raise InvalidModel(f"Keras can't load it: {text[:300]}", where=str(path)) from error
+            old = library is keras and _written_by_keras_2(path)
+            raise InvalidModel(
+                f"Keras can't load it: {text[:300]}",
+                where=str(path),
+                remedy="Keras 2 wrote it: pip install tf_keras" if old else "",
+            ) from error
         remedies = [
             *(["pass --trust if you know who made it"] if _has_code(config) else []),
             *(["import what defines the classes and pass the loaded model itself"] if _unknown(config) else []),
         ]
         raise InvalidModel("; ".join(lacks), where=str(path), remedy="; ".join(remedies)) from error
+
+
+def _written_by_keras_2(path: Path) -> bool:
+    try:
+        if path.suffix == ".keras":
+            with zipfile.ZipFile(path) as archive:
+                version = json.loads(archive.read("metadata.json"))["keras_version"]
+        else:
+            with h5py.File(path) as file:
+                version = file.attrs["keras_version"]
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+        return False  # Keras says what is wrong with it
+    return str(version).startswith("2.")
 
 
 def _config(path: Path) -> Any:
@@ -105,7 +132,7 @@ def _check_backend() -> None:
 
 def capture_keras(model: Any, border: Border) -> Captured:
     """The model's forward pass in inference mode."""
-    if type(model).__module__.split(".")[0] != "tf_keras":
+    if not _is_keras_2(model):
         _check_backend()
     arguments, names = _arguments(model)
     specs = [replace(spec, dims=("batch",)) for spec in named_specs(arguments, {}, names)]
@@ -135,9 +162,8 @@ def _arguments(model: Any) -> tuple[list[Spec], list[str]]:
             where=str(getattr(model, "name", type(model).__name__)),
             remedy="call it once on real data, or model.build(input_shape)",
         )
-    export = importlib.import_module("keras.src.export.export_utils")
     try:
-        found = export.get_input_signature(model)
+        found = _input_signature(model)
     except (TypeError, ValueError) as error:
         raise InvalidModel(
             f"the model does not say what it takes: {' '.join(str(error).split())[:200]}",
@@ -150,13 +176,29 @@ def _arguments(model: Any) -> tuple[list[Spec], list[str]]:
     return [Spec("" if alone else name, spec) for name, spec in zip(names, structures, strict=False)], []
 
 
+def _input_signature(model: Any) -> Any:
+    """What a subclassed model was called with, as Keras remembers it."""
+    if _is_keras_2(model):
+        arguments, _ = model.save_spec() or (None, None)
+        if arguments is None:
+            raise ValueError("it was built, but never called")
+        return arguments
+    return importlib.import_module("keras.src.export.export_utils").get_input_signature(model)
+
+
+def _is_keras_2(model: Any) -> bool:
+    """Whether it is tf_keras': the class itself, or one that the user derived from it."""
+    return any(kind.__module__.split(".")[0] == "tf_keras" for kind in type(model).__mro__)
+
+
 def _symbolic_inputs(model: Any) -> Any:
     """The tensors a functional or sequential model was built on, in the structure it is called with."""
     structure = getattr(model, "_inputs_struct", None)
     if structure is None and getattr(model, "_functional", None) is not None:
         structure = model._functional._inputs_struct
     if structure is None and getattr(model, "inputs", None):
-        structure = getattr(model, "_nested_inputs", None) or list(model.inputs)
+        nested = getattr(model, "_nested_inputs", None)  # of tf_keras; a symbolic tensor has no truth value
+        structure = list(model.inputs) if nested is None else nested
     if isinstance(structure, (list, tuple)) and len(structure) == 1:
         return structure[0]
     return structure
