@@ -19,6 +19,7 @@ from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.load import load_captured, settle_outputs
 from trueport.frontends.tensorflow.registry import registry
 from trueport.frontends.tensorflow.sources import Options, capture_source
+from trueport.frontends.tensorflow.state import keeping_state
 from trueport.ir.artifact import ArtifactMap
 from trueport.ir.ports import Port, make_ports
 from trueport.ir.schemas import CANONICAL_OPSETS
@@ -120,7 +121,11 @@ class TensorflowToOnnx(Route):
         if self._holds_custom_nodes():
             domain = self._options.custom_domain
             return f"ONNX Runtime has no operators of {domain}: neither the file nor its numbers could be tried"
-        return [FunctionModel(captured.function, captured.function, ArtifactMap(captured.inputs, captured.outputs))]
+        return [
+            FunctionModel(
+                keeping_state(captured.function), captured.function, ArtifactMap(captured.inputs, captured.outputs)
+            )
+        ]
 
     def oracle(self) -> Oracle | str:
         assert self._captured is not None

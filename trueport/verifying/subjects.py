@@ -15,6 +15,7 @@ from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.onnx.load import load_onnx, unpacked
 from trueport.frontends.tensorflow.registry import registry as tensorflow_operators
 from trueport.frontends.tensorflow.sources import Options, capture_source, is_tensorflow
+from trueport.frontends.tensorflow.state import keeping_state
 from trueport.ir.artifact import ArtifactMap
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
@@ -59,7 +60,9 @@ def as_source(source: Any, options: Options, ops: Sequence[Any] = (), running: R
         return _tflite_source(source, options, running)
     if is_tensorflow(source):
         captured = capture_source(source, options)
-        model = FunctionModel(captured.function, captured.function, ArtifactMap(captured.inputs, captured.outputs))
+        model = FunctionModel(
+            keeping_state(captured.function), captured.function, ArtifactMap(captured.inputs, captured.outputs)
+        )
         known = with_user_ops(tensorflow_operators(), ops)
         executions = [model, *_more(source, model, running)]
         return Subject(_name(source), executions, lambda: TensorflowOracle(captured, known), lambda: 0.0)

@@ -19,9 +19,10 @@ from trueport.frontends.tensorflow.dtypes import is_tensor_type
 from trueport.frontends.tensorflow.eager import run_operation
 from trueport.frontends.tensorflow.functions import FunctionLibrary
 from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.state import changes_state
 from trueport.mapping.registry import Registry
 
-__all__ = ["OperationNoise", "evaluate_wide", "operation_noise"]
+__all__ = ["OperationNoise", "Walk", "as_array", "evaluate_wide", "operation_noise", "widened"]
 
 OperationNoise = Callable[[Any, Sequence[Any], Callable[[Sequence[Any]], list[Any]]], list[Any]]
 _NARROW = ("float32", "float16", "bfloat16")
@@ -36,16 +37,16 @@ def evaluate_wide(
     noise: OperationNoise | None = None,
 ) -> dict[str, Any]:
     """Outputs by name, or the tensors of the main graph named by ``fetch``."""
-    walk = _Walk(noise)
-    inputs = [_widened(tf.constant(feeds[port.name])) for port in captured.inputs]
+    walk = Walk(noise)
+    inputs = [widened(tf.constant(feeds[port.name])) for port in captured.inputs]
     held = list(captured.function.captured_inputs)
     ports = {port.name: captured.function.structured_outputs[port.parts[0]] for port in captured.outputs}
     if fetch is None:
         values = walk.run(captured.graph, [*inputs, *held], list(ports.values()))
-        return {name: _array(value) for name, value in zip(ports, values, strict=True)}
+        return {name: as_array(value) for name, value in zip(ports, values, strict=True)}
     wanted = {name: captured.graph.get_tensor_by_name(name if ":" in name else f"{name}:0") for name in fetch}
     values = walk.run(captured.graph, [*inputs, *held], list(wanted.values()))
-    return {name: _array(value) for name, value in zip(wanted, values, strict=True)}
+    return {name: as_array(value) for name, value in zip(wanted, values, strict=True)}
 
 
 def operation_noise(registry: Registry, seed: int) -> OperationNoise:
@@ -68,27 +69,42 @@ def operation_noise(registry: Registry, seed: int) -> OperationNoise:
     return err
 
 
-class _Walk:
-    """Runs graphs; operations without a result, such as writes to variables, are left out."""
+class Walk:
+    """Runs graphs. What they write to variables is seen by what reads them later in the walk, and not kept."""
 
     def __init__(self, noise: OperationNoise | None) -> None:
         self._noise = noise
         self._library = FunctionLibrary()
+        self._written: dict[int, tuple[Any, Any]] = {}
+
+    def read(self, handle: Any, dtype: Any) -> Any:
+        """A variable's value at this point of the walk."""
+        if id(handle) in self._written:
+            return self._written[id(handle)][1]
+        return widened(tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype))
+
+    def write(self, handle: Any, value: Any) -> None:
+        """From here on the variable holds this value; the handle is kept so that its identity stays its own."""
+        self._written[id(handle)] = handle, value
 
     def run(self, graph: Any, inputs: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
         values = {tensor.name: value for tensor, value in zip(graph.inputs, inputs, strict=True)}
-        needed = _ancestors(outputs, values)
+        writes = [operation for operation in graph.get_operations() if changes_state(operation)]
+        needed = _ancestors([*outputs, *(tensor for write in writes for tensor in write.inputs)], values) | set(writes)
         for operation in graph.get_operations():
             if operation in needed:
                 given = [values[tensor.name] for tensor in operation.inputs]
-                for tensor, value in zip(operation.outputs, self._step(operation, given), strict=True):
+                for tensor, value in zip(operation.outputs, self.step(operation, given), strict=True):
                     values[tensor.name] = value
         return [values[tensor.name] for tensor in outputs]
 
-    def _step(self, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    def step(self, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+        """One operation on tensors that are widened already."""
         special = _SPECIAL.get(operation.type)
         if special is not None:
             return special(self, operation, inputs)
+        if changes_state(operation):
+            raise NoOracle("sets parts of a variable", where=f"{operation.name} ({operation.type})")
         if self._noise is not None:
             return self._noise(operation, inputs, lambda given: _execute(operation, given))
         return _execute(operation, inputs)
@@ -98,42 +114,57 @@ class _Walk:
         return self.run(body, inputs, body.outputs)
 
 
-def _called(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+def _called(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
     return walk.call(operation, operation.get_attr("f").name, inputs)
 
 
-def _if(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
-    taken = "then_branch" if bool(np.any(_array(inputs[0]))) else "else_branch"
+def _if(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    taken = "then_branch" if bool(np.any(as_array(inputs[0]))) else "else_branch"
     return walk.call(operation, operation.get_attr(taken).name, inputs[1:])
 
 
-def _case(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+def _case(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
     branches = operation.get_attr("branches")
-    index = int(_array(inputs[0]))
+    index = int(as_array(inputs[0]))
     return walk.call(operation, branches[index if 0 <= index < len(branches) else -1].name, inputs[1:])
 
 
-def _while(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+def _while(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
     state = list(inputs)
-    while bool(np.any(_array(walk.call(operation, operation.get_attr("cond").name, state)[0]))):
+    while bool(np.any(as_array(walk.call(operation, operation.get_attr("cond").name, state)[0]))):
         state = walk.call(operation, operation.get_attr("body").name, state)
     return state
 
 
-def _const(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
-    return [_widened(tf.constant(tf.make_ndarray(operation.get_attr("value")), dtype=operation.outputs[0].dtype))]
+def _const(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    return [widened(tf.constant(tf.make_ndarray(operation.get_attr("value")), dtype=operation.outputs[0].dtype))]
 
 
-def _read(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
-    return [_widened(tf.raw_ops.ReadVariableOp(resource=inputs[0], dtype=operation.get_attr("dtype")))]
+def _read(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    return [walk.read(inputs[0], operation.get_attr("dtype"))]
 
 
-def _gather(walk: _Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+def _assign(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    walk.write(inputs[0], inputs[1])
+    return []
+
+
+def _assign_sum(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    before = walk.read(inputs[0], operation.get_attr("dtype"))
+    walk.write(inputs[0], before + inputs[1] if operation.type == "AssignAddVariableOp" else before - inputs[1])
+    return []
+
+
+def _handed_on(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
+    return list(inputs)
+
+
+def _gather(walk: Walk, operation: Any, inputs: Sequence[Any]) -> list[Any]:
     table = _read(walk, operation, inputs)[0]
     return [tf.gather(table, inputs[1], batch_dims=operation.get_attr("batch_dims"))]
 
 
-_SPECIAL: Mapping[str, Callable[[_Walk, Any, Sequence[Any]], list[Any]]] = {
+_SPECIAL: Mapping[str, Callable[[Walk, Any, Sequence[Any]], list[Any]]] = {
     "PartitionedCall": _called,
     "StatefulPartitionedCall": _called,
     "If": _if,
@@ -144,6 +175,10 @@ _SPECIAL: Mapping[str, Callable[[_Walk, Any, Sequence[Any]], list[Any]]] = {
     "StatelessWhile": _while,
     "Const": _const,
     "ReadVariableOp": _read,
+    "AssignVariableOp": _assign,
+    "AssignAddVariableOp": _assign_sum,
+    "AssignSubVariableOp": _assign_sum,
+    "Identity": _handed_on,
     "ResourceGather": _gather,
 }
 
@@ -189,11 +224,11 @@ def _ancestors(outputs: Sequence[Any], given: Mapping[str, Any]) -> set[Any]:
 def _execute(operation: Any, inputs: Sequence[Any]) -> list[Any]:
     """The operation in float64; in its own type where TensorFlow has no kernel for that."""
     try:
-        return [_widened(value) for value in run_operation(operation, inputs, _wide_type)]
+        return [widened(value) for value in run_operation(operation, inputs, _wide_type)]
     except (TypeError, ValueError, tf.errors.OpError):
         given = [_narrowed(value, tensor) for value, tensor in zip(inputs, operation.inputs, strict=True)]
     try:
-        return [_widened(value) for value in run_operation(operation, given)]
+        return [widened(value) for value in run_operation(operation, given)]
     except (TypeError, ValueError, tf.errors.OpError) as error:
         raise NoOracle(
             f"can't be evaluated by itself: {' '.join(str(error).split())[:200]}",
@@ -205,7 +240,8 @@ def _wide_type(dtype: Any) -> Any:
     return tf.float64 if dtype.name in _NARROW else dtype
 
 
-def _widened(value: Any) -> Any:
+def widened(value: Any) -> Any:
+    """A tensor as the evaluation takes it: floats in float64."""
     return tf.cast(value, tf.float64) if value.dtype.name in _NARROW else value
 
 
@@ -213,7 +249,8 @@ def _narrowed(value: Any, tensor: Any) -> Any:
     return tf.cast(value, tensor.dtype) if tensor.dtype.name in _NARROW else value
 
 
-def _array(value: Any) -> Any:
+def as_array(value: Any) -> Any:
+    """What NumPy can hold as an array; handles and lists as they are."""
     return value.numpy() if is_tensor_type(value.dtype) else value
 
 
