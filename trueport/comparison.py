@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,14 @@ from trueport.fidelity import Verdict
 from trueport.frontends.tensorflow.sources import Options
 from trueport.runtimes.child import Limits
 from trueport.verifying.asked import Asked
-from trueport.verifying.causes import explain
 from trueport.verifying.data import Data
 from trueport.verifying.feeding import Feeding, feed
+from trueport.verifying.found import Located
 from trueport.verifying.harness import feeding_hints
 from trueport.verifying.judge import DEFAULT_K
-from trueport.verifying.locate import Located
-from trueport.verifying.locate import locate as walk
-from trueport.verifying.oracle import OnnxOracle
+from trueport.verifying.locate import DEFAULT_MEMORY
 from trueport.verifying.pairing import PairedModel, pair
+from trueport.verifying.pursue import pursue
 from trueport.verifying.reproduce import write_reproducer
 from trueport.verifying.sizes import Dims
 from trueport.verifying.subjects import Running, Subject, as_source, as_target
@@ -86,36 +85,34 @@ def locate(
     seed: int = 0,
     dims: Dims | None = None,
     k: float = DEFAULT_K,
+    memory: int = DEFAULT_MEMORY,
+    everything: bool = False,
     ops: Sequence[Any] = (),
     signature: str | None = None,
     reproduce: str | Path | None = None,
 ) -> Located:
     """Find the first node that departs by itself, on the input that shows the largest departure.
 
+    The source may be ONNX, a SavedModel, a Keras model or a TensorFlow function; the target anything that ``verify``
+    takes. ``memory``: bytes of values that are held beside the models. ``everything``: judge all values that both
+    have, and find every node's own error; the culprit is then not the last of ``steps``.
+
     ``reproduce`` names a folder that is made: the node and the target's part of it, inputs, and a script that shows
     the difference.
     """
-    subject, paired = _pair(source, target, ops, Options(signature=signature))
+    options = Options(signature=signature)
+    subject, model = as_source(source, options, ops), as_target(target, options).opened()
+    plain = subject.executions[0]
+    outputs = pair(plain.outputs, model.outputs, "outputs")
+    paired = PairedModel(model, pair(plain.inputs, model.inputs, "inputs"), outputs)
     oracle = subject.make_oracle()
-    if not isinstance(oracle, OnnxOracle):
-        raise UsageError(
-            "only ONNX sources can be walked node by node so far",
-            remedy="compare with the ONNX model the target was made from",
-        )
-    inputs = list(feed(Feeding(data, samples, seed, dims), subject.executions[0], paired, oracle))
-    worst = max(inputs, key=lambda feeds: _worst(subject, paired, feeds, oracle, k))
-    found = walk(subject.executions, paired, worst, oracle, k=k)
-    if found.culprit is None or found.culprit.case is None:
-        return found
-    culprit = replace(found.culprit, causes=explain(found.culprit.case, paired, k=k))
-    if reproduce is not None:
-        write_reproducer(culprit, paired, worst, Path(reproduce))
-    return replace(found, culprit=culprit, feeds=worst)
-
-
-def _worst(subject: Subject, target: PairedModel, feeds: Mapping[str, Any], oracle: OnnxOracle, k: float) -> float:
-    found = verify_runs(subject.executions, target, [feeds], oracle, wish=Asked(k))
-    return max((output.ratio for output in found.outputs), default=-1.0)
+    inputs = list(feed(Feeding(data, samples, seed, dims), plain, paired, oracle))
+    settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
+    found = pursue(oracle, subject.executions, paired, outputs, inputs, **settings)
+    culprit = found.located.culprit
+    if culprit is not None and reproduce is not None:
+        write_reproducer(culprit, found.target, found.located.feeds, Path(reproduce))
+    return found.located
 
 
 def _limits(isolate: bool, timeout: float | None, memory: int | None) -> Limits | None:

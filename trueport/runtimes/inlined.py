@@ -43,9 +43,7 @@ def inlined(function: Any) -> Any:
         return tf.nest.pack_sequence_as(made, found)
 
     # The imported operations keep their names: the inputs stand under others.
-    specs = [
-        tf.TensorSpec(tensor.shape, tensor.dtype, name=name) for name, tensor in zip(names, own, strict=True)
-    ]
+    specs = [tf.TensorSpec(tensor.shape, tensor.dtype, name=name) for name, tensor in zip(names, own, strict=True)]
     return tf.function(_named(call, names), input_signature=specs, autograph=False).get_concrete_function()
 
 

@@ -72,7 +72,7 @@ class FunctionModel(Model):
             return super().output_values()
         made = self._traced.structured_outputs
         tensors = {port.name: made.get(port.parts[0]) for port in self.outputs} if isinstance(made, Mapping) else {}
-        return {name: t.name.removesuffix(":0") for name, t in tensors.items() if hasattr(t, "op")}
+        return {name: t.name.removesuffix(":0") for name, t in tensors.items() if t is not None and hasattr(t, "op")}
 
     @property
     def keeps_names(self) -> bool:

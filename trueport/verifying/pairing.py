@@ -13,7 +13,7 @@ import numpy as np
 from trueport.errors import UsageError
 from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port
-from trueport.runtimes.base import Model
+from trueport.runtimes.base import Model, Operation
 
 __all__ = ["PairedModel", "Pairing", "pair"]
 
@@ -133,6 +133,13 @@ class PairedModel(Model):
 
     def inner(self) -> Mapping[str, InnerValue]:
         return self._model.inner()
+
+    @property
+    def keeps_names(self) -> bool:
+        return self._model.keeps_names
+
+    def operations(self) -> Sequence[Operation]:
+        return self._model.operations()
 
     def constants(self) -> Mapping[str, Any]:
         return self._model.constants()

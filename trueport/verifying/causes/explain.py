@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -27,7 +26,7 @@ from trueport.verifying.causes.ties import near_ties
 from trueport.verifying.judge import judge
 from trueport.verifying.locate import Cause, NodeCase
 
-__all__ = ["explain"]
+__all__ = ["explain", "fits"]
 
 RULES: tuple[Rule, ...] = (
     other_branches,
@@ -42,20 +41,23 @@ RULES: tuple[Rule, ...] = (
 )
 _ENOUGH = 3
 """Explanations that are kept: several may fit, the first is the likeliest."""
-_SECONDS = 20.0
-"""For all hypotheses of one node; those after it stay untried, and the cause is said to be unknown."""
+_WORK = 3000.0
+"""For all hypotheses of one node, counted so that two runs try the same ones; those beyond it stay untried."""
+_UNIT = 1e5
+"""Elements that go into a node per unit of work; a smaller node counts as one unit."""
 
 
 def explain(case: NodeCase, target: Model, *, k: float, registry: Registry | None = None) -> tuple[Cause, ...]:
     """The causes that fit, likeliest first; never empty."""
     found = [*direct_evidence(case, target), *declared(case, registry or onnx_operators(), target.runtime)]
     tried = 0
-    end = time.monotonic() + _SECONDS
+    elements = sum(np.size(array) for array in case.inputs if isinstance(array, np.ndarray))
+    affordable = _WORK / max(1.0, elements / _UNIT)
     for hypothesis in _hypotheses(case):
-        if len(found) >= _ENOUGH or time.monotonic() > end:
+        if len(found) >= _ENOUGH or tried > affordable:
             break
         tried += 1
-        if _fits(hypothesis, case, k):
+        if fits(hypothesis, case, k):
             found.append(Cause(hypothesis.kind, hypothesis.what, hypothesis.evidence))
     for last in (near_ties, unusual_numbers):
         found += list(last(case))[: max(0, _ENOUGH - len(found))]
@@ -67,7 +69,8 @@ def _hypotheses(case: NodeCase) -> Iterator[Hypothesis]:
         yield from rule(case)
 
 
-def _fits(hypothesis: Hypothesis, case: NodeCase, k: float) -> bool:
+def fits(hypothesis: Hypothesis, case: NodeCase, k: float) -> bool:
+    """Whether a hypothesis gives the target's numbers."""
     try:
         with np.errstate(all="ignore"):
             predicted = hypothesis.predict()

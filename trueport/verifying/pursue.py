@@ -1,0 +1,167 @@
+"""From two models to the node that departs: the input that shows it best, the alignment, the walk, the cause."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trueport.errors import UsageError
+from trueport.ir.artifact import InnerValue
+from trueport.ir.provenance import origins
+from trueport.runtimes.base import Model
+from trueport.verifying.align import AlignedModel, align
+from trueport.verifying.asked import Asked
+from trueport.verifying.causes.explain import explain, fits
+from trueport.verifying.found import Cause, Culprit, Located, NodeCase
+from trueport.verifying.locate import locate
+from trueport.verifying.oracle import OnnxOracle, Oracle, TensorflowOracle
+from trueport.verifying.pairing import PairedModel, Pairing
+from trueport.verifying.verify import verify_runs
+from trueport.verifying.walk import Walkable
+from trueport.verifying.walk_onnx import OnnxWalk
+from trueport.verifying.walk_tensorflow import TensorflowWalk
+
+__all__ = ["Pursuit", "pursue", "walkable"]
+
+Feeds = Mapping[str, Any]
+_HEAVY = 1 << 28
+"""Bytes of weights from which on inputs are compared without the truth before one is chosen."""
+_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special"})
+"""Causes that describe the error more than what made it: another node's better one is preferred."""
+
+
+@dataclass(frozen=True)
+class Pursuit:
+    """What was found, and the target with the values that were aligned, for what is made of it."""
+
+    located: Located
+    target: AlignedModel
+
+
+def walkable(oracle: Oracle | str, executions: Sequence[Model]) -> Walkable:
+    """The source as locating needs it."""
+    if isinstance(oracle, OnnxOracle):
+        return OnnxWalk(oracle, executions)
+    if isinstance(oracle, TensorflowOracle):
+        return TensorflowWalk(oracle)
+    why = oracle if isinstance(oracle, str) else oracle.name
+    raise UsageError(
+        f"the source can't be walked node by node: {why}",
+        remedy="compare with the model it was made from: ONNX, SavedModel, Keras",
+    )
+
+
+def pursue(
+    oracle: Oracle | str,
+    executions: Sequence[Model],
+    target: PairedModel,
+    outputs: Sequence[Pairing],
+    inputs: Sequence[Feeds],
+    *,
+    k: float,
+    memory: int,
+    everything: bool,
+) -> Pursuit:
+    """Locate on the input that shows the largest departure, and look for the cause."""
+    walk = walkable(oracle, executions)
+    worst = _worst(walk, oracle, executions, target, inputs, k)
+    ends = _ends(target, outputs)
+    aligned = align(walk, target, ends, worst)
+    found = replace(locate(walk, aligned, worst, k=k, memory=memory, everything=everything), feeds=worst)
+    if found.culprit is None:
+        return Pursuit(found, aligned)
+    return Pursuit(replace(found, culprit=_explained(found.culprit, walk, aligned, k)), aligned)
+
+
+def _ends(target: PairedModel, outputs: Sequence[Pairing]) -> dict[str, InnerValue]:
+    known = target.model.output_values()
+    return {p.source: InnerValue(known[p.target], p.perm) for p in outputs if p.target in known}
+
+
+def _worst(
+    walk: Walkable, oracle: Any, executions: Sequence[Model], target: Model, inputs: Sequence[Feeds], k: float
+) -> Feeds:
+    if not inputs:
+        raise UsageError("there are no inputs to compare on", remedy="give some with --data")
+    if len(inputs) == 1:
+        return inputs[0]
+    if walk.weight_bytes > _HEAVY:
+        return max(inputs, key=lambda feeds: _plain_gap(executions[0], target, feeds))
+
+    def badness(feeds: Feeds) -> tuple[float, int]:
+        found = verify_runs(executions, target, [feeds], oracle, wish=Asked(k))
+        return max((output.ratio for output in found.outputs), default=-1.0), _variety(feeds)
+
+    return max(inputs, key=badness)
+
+
+def _variety(feeds: Feeds) -> int:
+    """Different numbers in an input: of two that show a departure, the richer one tells more of its cause."""
+    arrays = [np.asarray(array) for array in feeds.values()]
+    return sum(np.unique(array).size for array in arrays if array.dtype.kind in "fiub")
+
+
+def _plain_gap(source: Model, target: Model, feeds: Feeds) -> float:
+    """How far the outputs are apart, relative to their size; less than nothing where the source takes no such input."""
+    try:
+        want = source.run(feeds)
+    except Exception:  # any runtime's own error: an input that it can't take shows nothing
+        return -1.0
+    got = target.run(feeds)
+    return max((_relative(want[name], got[name]) for name in want), default=0.0)
+
+
+def _relative(one: Any, other: Any) -> float:
+    a, b = np.asarray(one), np.asarray(other)
+    if a.shape != b.shape or a.dtype.kind not in "fiub":
+        return 0.0 if a.shape == b.shape and np.array_equal(a, b) else float("inf")
+    with np.errstate(all="ignore"):
+        wide = a.astype(np.float64), b.astype(np.float64)
+        size = float(np.max(np.abs(wide[0]), initial=0.0))
+        gap = float(np.max(np.abs(wide[0] - wide[1]), initial=0.0))
+    return gap / size if size and np.isfinite(gap) else gap
+
+
+def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float) -> Culprit:
+    """The node of the culprit's part for which there is the best explanation."""
+    best: tuple[tuple[Cause, ...], NodeCase] | None = None
+    misread = _misread(culprit, k)
+    if misread:
+        return replace(culprit, causes=misread, misread=())
+    culprit = replace(culprit, misread=())
+    for case in culprit.cases:
+        causes = explain(case, target, k=k)
+        if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
+            best = causes, case
+        if causes[0].kind not in _VAGUE:
+            best = causes, case
+            break
+    if best is None:
+        nothing = Cause("unknown", "unknown", "the node can't be said in ONNX, so nothing could be tried")
+        return replace(culprit, causes=(nothing,))
+    causes, case = best
+    return _named(replace(culprit, causes=causes, case=case), case, walk)
+
+
+def _misread(culprit: Culprit, k: float) -> tuple[Cause, ...]:
+    """What the source's own framework gives where it reads the node otherwise."""
+    if not culprit.cases:
+        return ()
+    fitting = (h for h in culprit.misread if fits(h, culprit.cases[0], k))
+    return tuple(Cause(h.kind, h.what, h.evidence) for h in itertools.islice(fitting, 3))
+
+
+def _named(culprit: Culprit, case: NodeCase, walk: Walkable) -> Culprit:
+    """The source's node that the chosen case stands for, where the culprit has several."""
+    within = set(culprit.within)
+    of = {case.node.name, *origins(case.node)} & within
+    place = next((place for place in walk.places if place.name in of), None)
+    if place is None or not culprit.within:
+        return culprit
+    others = tuple(name for name in (*culprit.within, culprit.node) if name != place.name)
+    value = next(filter(None, place.makes), culprit.value)
+    return replace(culprit, value=value, node=place.name, op=place.op, origin=place.origin, within=others)

@@ -1,0 +1,106 @@
+"""Ways in which a TensorFlow operation could have been misread, each run by TensorFlow itself in float64."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from trueport.frontends.tensorflow._tf import tf
+from trueport.verifying.causes.hypothesis import Hypothesis
+from trueport.verifying.walk import Place
+
+__all__ = ["Rerun", "operation_hypotheses"]
+
+Rerun = Callable[[Place, Any], Any]
+"""The value that departs, with another operation in a place."""
+
+_SIBLINGS: tuple[tuple[str, ...], ...] = (
+    ("FloorDiv", "TruncateDiv", "RealDiv"),
+    ("FloorMod", "TruncateMod"),
+    ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic", "ResizeArea"),
+    ("Round", "Rint", "Floor", "Ceil"),
+    ("MaxPool", "AvgPool"),
+    ("MirrorPad", "Pad"),
+    ("Relu", "Relu6", "Elu", "Selu", "Softplus", "Tanh", "Sigmoid"),
+    ("Sum", "Mean", "Max", "Min", "Prod"),
+)
+_NUMBERS: Mapping[str, Sequence[float]] = {
+    "epsilon": (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 0.0),
+    "alpha": (0.0, 0.01, 0.1, 0.2, 0.3, 1.0),
+    "bias": (0.0, 1.0),
+    "beta": (0.5, 0.75, 1.0),
+}
+_TRIES = 24
+
+
+class _Altered:
+    """An operation with other attributes, or of another type, as the evaluation sees it."""
+
+    def __init__(self, operation: Any, kind: str, attributes: Mapping[str, Any]) -> None:
+        self.type, self.name, self.graph = kind, operation.name, operation.graph
+        self.inputs, self.outputs = operation.inputs, operation.outputs
+        same = kind == operation.type
+        registry = importlib.import_module("tensorflow.python.framework.op_def_registry")
+        self.op_def = operation.op_def if same else registry.get(kind)
+        own = {attr.name for attr in operation.op_def.attr}
+        self._attributes = {
+            attr.name: operation.get_attr(attr.name) if attr.name in own else _default(attr)
+            for attr in self.op_def.attr
+        } | dict(attributes)
+
+    def get_attr(self, name: str) -> Any:
+        return self._attributes[name]
+
+
+def operation_hypotheses(places: Sequence[Place], rerun: Rerun) -> Iterator[Hypothesis]:
+    """For every operation of a part: one attribute read otherwise, or another operation of its family."""
+    for place in reversed(places):
+        for what, kind, changed in itertools.islice(_changes(place.node), _TRIES):
+            yield Hypothesis(kind, what, lambda place=place, changed=changed: rerun(place, changed))  # type: ignore[misc]
+
+
+def _changes(operation: Any) -> Iterator[tuple[str, str, Any]]:
+    for attr in operation.op_def.attr:
+        now = _plain(operation.get_attr(attr.name))
+        for other in _others(attr, now):
+            words = f"it behaves as with {attr.name} = {other}, the source has {now}"
+            yield words, "attribute", _Altered(operation, operation.type, {attr.name: _stored(other)})
+    for kind in next((group for group in _SIBLINGS if operation.type in group), ()):
+        if kind != operation.type:
+            yield from _as_sibling(operation, kind)
+
+
+def _as_sibling(operation: Any, kind: str) -> Iterator[tuple[str, str, Any]]:
+    registry = importlib.import_module("tensorflow.python.framework.op_def_registry")
+    flags = [attr.name for attr in registry.get(kind).attr if attr.type == "bool"]
+    for values in itertools.product((False, True), repeat=len(flags)):
+        chosen = dict(zip(flags, values, strict=True))
+        words = ", ".join(f"{name} = {value}" for name, value in chosen.items())
+        what = f"it behaves as {kind}{f' with {words}' if words else ''}, the source has {operation.type}"
+        yield what, "operator", _Altered(operation, kind, chosen)
+
+
+def _others(attr: Any, now: Any) -> Sequence[Any]:
+    if attr.type == "bool":
+        return [not now]
+    if attr.type == "string" and attr.HasField("allowed_values"):
+        return [_plain(value) for value in attr.allowed_values.list.s if _plain(value) != now]
+    return [value for value in _NUMBERS.get(attr.name, ()) if attr.type == "float" and value != now]
+
+
+def _default(attr: Any) -> Any:
+    kind = attr.default_value.WhichOneof("value")
+    if kind is None:
+        return None
+    value = getattr(attr.default_value, kind)
+    return tf.as_dtype(value) if kind == "type" else value
+
+
+def _plain(value: Any) -> Any:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _stored(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else value

@@ -1,0 +1,127 @@
+"""A source that can be walked node by node in float64: what locating needs to know of it, whatever its framework.
+
+A *place* is a node of the source's main graph, with the names of the values it reads and makes. A *stepper* evaluates
+places on given values; the first of a source's steppers gives the truth, the others the truth with rounding put in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from trueport.runtimes.base import Model
+from trueport.verifying.found import NodeCase
+
+__all__ = ["BoundedCache", "Place", "Stepper", "Walkable", "nbytes", "stream"]
+
+_CACHE_BYTES = 1 << 27
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """A node of the source; compared by identity."""
+
+    name: str
+    op: str
+    reads: tuple[str, ...]
+    """values that depend on the model's inputs, outer ones of the node's graphs included; no weights"""
+    makes: tuple[str, ...]
+    origin: tuple[str, ...]
+    node: Any
+    """the framework's own node"""
+
+
+class Stepper(Protocol):
+    """One evaluation in float64."""
+
+    def step(self, place: Place, held: Mapping[str, Any]) -> Sequence[Any]:
+        """The values that a place makes, in their order."""
+
+
+class Walkable(Protocol):
+    """A source as locating sees it."""
+
+    places: Sequence[Place]
+    """in an order in which they can be run; only what depends on the inputs"""
+    steppers: Sequence[Stepper]
+    executions: Sequence[Model]
+    """equivalent runs of the source, the plain one first; inner values under the places' names"""
+    outputs: Mapping[str, str]
+    """the model's outputs by name: the value that each is"""
+    weight_bytes: int
+
+    def start(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """The model's inputs under the places' names, as the steppers take them."""
+
+    def taken(self, arrays: Mapping[str, Any]) -> dict[str, Any]:
+        """Values that a runtime gave, as the steppers take them."""
+
+    def weights(self, place: Place) -> list[np.ndarray]:
+        """Constant inputs of a place, in its order."""
+
+    def cases(
+        self,
+        region: Sequence[Place],
+        value: str,
+        held: Mapping[str, Any],
+        source: Any,
+        target: Any,
+        noisy: Sequence[Any],
+    ) -> Sequence[NodeCase]:
+        """Every node that may have gone wrong between given values and one that departs, the last first."""
+
+    def hypotheses(self, region: Sequence[Place], value: str, held: Mapping[str, Any]) -> Iterator[Any]:
+        """Ways in which the framework's own operations could have been misread; more are tried on the cases."""
+
+
+def stream(
+    stepper: Stepper, places: Sequence[Place], given: Mapping[str, Any], keep: Iterable[str] = ()
+) -> Iterator[tuple[str, Any]]:
+    """Every value as it is made; only what is still needed is held."""
+    held = dict(given)
+    kept = set(keep)
+    uses = Counter(name for place in places for name in set(place.reads))
+    for place in places:
+        results = stepper.step(place, held)
+        for name, array in zip(place.makes, results, strict=False):
+            if name:
+                if uses[name] or name in kept:
+                    held[name] = array
+                yield name, array
+        for name in set(place.reads):
+            uses[name] -= 1
+            if not uses[name] and name not in kept:
+                held.pop(name, None)
+
+
+def nbytes(value: Any) -> int:
+    """Bytes of an array, or of all arrays of a list."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    return sum(nbytes(item) for item in value) if isinstance(value, (list, tuple)) else 8
+
+
+class BoundedCache:
+    """What was computed last, up to so many bytes: steppers that walk side by side use the same weights."""
+
+    def __init__(self, limit: int = _CACHE_BYTES) -> None:
+        self._limit = limit
+        self._held: OrderedDict[Any, Any] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: Any) -> Any | None:
+        found = self._held.get(key)
+        return None if found is None else found[0]
+
+    def put(self, key: Any, value: Any, size: int) -> None:
+        if size > self._limit or key in self._held:
+            return
+        self._held[key] = value, size
+        self._bytes += size
+        while self._bytes > self._limit:
+            _, (_, dropped) = self._held.popitem(last=False)
+            self._bytes -= dropped
