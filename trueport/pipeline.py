@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +19,8 @@ from trueport.fidelity import UNSUPPORTED
 from trueport.report.artifacts import describe_artifact, describe_setting
 from trueport.report.data import Report, users_operators
 from trueport.report.graphs import Graph, joined
+from trueport.report.measure import measure_profile
+from trueport.report.profile import Profile
 from trueport.routes.base import Ops, Route
 from trueport.routes.choose import choose_route
 from trueport.verifying.budget import allowed_ulps
@@ -90,6 +92,15 @@ class Job:
                 random=random,
             )
 
+    def profile(self, written: Path | None, data: Data | None) -> Profile:
+        """Where on the way the error arises; for those who look at the report."""
+        with self.stage("profile"):
+            sources = self.route.sources()
+            if isinstance(sources, str):
+                return Profile((), why=sources)
+            inputs = list(conversion_inputs(sources[0], self.route.graph().graph, data))
+            return measure_profile(self.route.oracle(), sources, self.route.result(written), inputs)
+
     def check_report(self) -> Report:
         """What is known before anything is converted."""
         return Report(
@@ -102,7 +113,9 @@ class Job:
             users_operators=users_operators(self.route.findings),
         )
 
-    def report(self, target: str, comparison: Verification | None, written: Path | None = None) -> Report:
+    def report(
+        self, target: str, comparison: Verification | None, measured: Profile | None, written: Path | None = None
+    ) -> Report:
         with self.stage("report"):
             inputs, outputs = self.route.ports()
             before = self.route.refined(self.before) if self.before else None
@@ -113,6 +126,7 @@ class Job:
                 inputs=inputs,
                 outputs=outputs,
                 comparison=comparison,
+                profile=measured,
                 went_in=describe_artifact(before, self.route.name, Path(self.route.name)) if before else None,
                 came_out=describe_artifact(after, target, written) if after else None,
                 setting=describe_setting(__version__),
@@ -144,6 +158,7 @@ def convert(
     *,
     ops: Ops = (),
     verify: bool = True,
+    profile: bool = False,
     data: Data | None = None,
     progress: Progress = lambda _: None,
     **options: Any,
@@ -151,6 +166,7 @@ def convert(
     """Convert a model; unless ``verify`` is off, compare it with the source before it is handed out.
 
     ``to`` is ``"tensorflow"`` or ``"onnx"``; the one that the source is not when it is left out.
+    ``profile``: also measure the error along the depth of the network, for the report; it takes a while.
     ``data``: inputs to compare on, each a dict by name; a few seeded ones are made when there are none.
     Of a TensorFlow source: ``opset``, ``signature``, ``inputs``, ``outputs``, ``shapes``, ``inputs_as_nchw``,
     ``outputs_as_nchw``, ``trust``, ``external_data``, ``extensions``, ``custom_domain``.
@@ -159,7 +175,8 @@ def convert(
     job.analyse()
     model = job.emit()
     comparison = job.verify(None, data) if verify else None
-    return Conversion(model, job.report(job.route.target, comparison), job.route)
+    measured = job.profile(None, data) if profile else None
+    return Conversion(model, job.report(job.route.target, comparison, measured), job.route)
 
 
 def convert_file(
@@ -168,6 +185,7 @@ def convert_file(
     *,
     ops: Ops = (),
     verify: bool = True,
+    profile: bool = False,
     data: Data | None = None,
     overwrite: bool = False,
     progress: Progress = lambda _: None,
@@ -189,7 +207,8 @@ def convert_file(
         with job.stage("write"):
             job.route.write(fresh)
         comparison = job.verify(fresh, data) if verify else None
-    return job.report(str(target), comparison, target)
+        measured = job.profile(fresh, data) if profile else None
+    return job.report(str(target), comparison, measured, target)
 
 
 def check(source: Any, to: str | None = None, *, ops: Ops = (), **options: Any) -> Report:

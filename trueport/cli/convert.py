@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,10 +19,12 @@ from trueport.cli.words import (
     Json,
     Names,
     Ops,
+    Quiet,
     Shapes,
     Signature,
     Source,
     Trust,
+    Verbose,
 )
 
 if TYPE_CHECKING:
@@ -51,28 +55,39 @@ def convert(
     verify: Annotated[bool, typer.Option(help="compare the written model with the source")] = True,
     data: Data = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="replace what stands at the output")] = False,
-    report: Annotated[Path | None, typer.Option(help="write the report as JSON to this file")] = None,
+    report: Annotated[Path | None, typer.Option(help="write a report to this file: .html, .json or .md")] = None,
+    profile: Annotated[
+        bool | None, typer.Option(help="measure the error inside of the network too; with --report X.html by default")
+    ] = None,
     json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Convert a model, compare what was written with the source, and say what was lost."""
     from trueport.cli.options import source_options
     from trueport.cli.progress import progress
     from trueport.pipeline import convert_file
+    from trueport.report.forms import check_form, rendered
 
+    if report is not None:
+        check_form(report)
+    if profile is None:
+        profile = verify and report is not None and report.suffix.lower() == ".html"
     with progress(enabled=not (quiet or json)) as step:
         result = convert_file(
             source,
             output,
             ops=ops or (),
             verify=verify,
+            profile=profile,
             data=data or None,
             overwrite=overwrite,
             progress=step,
             **source_options(locals()),
         )
+    result = result.with_command(shlex.join(["trueport", *sys.argv[1:]]))
     if report is not None:
-        report.write_text(result.to_json(), encoding="utf-8")
+        report.write_text(rendered(result.to_json(), report.suffix.lower()), encoding="utf-8")
     if not quiet:
         typer.echo(result.to_json() if json else str(result))
     raise typer.Exit(_exit_code(result, verify))

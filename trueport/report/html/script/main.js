@@ -189,5 +189,6 @@ class Search {
   close() { this.list.hidden = true; this.input.setAttribute("aria-expanded", "false"); this.input.removeAttribute("aria-activedescendant"); }
 }
 
-const report = new Page(DATA);
+// Within reach of the browser's console.
+window.report = new Page(DATA);
 document.documentElement.dataset.ready = "yes";
