@@ -148,7 +148,9 @@ def test_parameters_that_are_inputs_are_such_that_the_source_takes_them(op: str)
     kinds = [oh.make_tensor_value_info("x", TensorProto.FLOAT, [3, 4])]
     kinds += [oh.make_tensor_value_info(name, TensorProto.INT64, shape) for name in names[1:]]
     outputs = ["y", "i"] if op == "TopK" else ["y"]
-    model = model_of([oh.make_node(op, names, outputs)], kinds, [oh.make_tensor_value_info("y", TensorProto.FLOAT, None)])
+    model = model_of(
+        [oh.make_node(op, names, outputs)], kinds, [oh.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    )
     taken = runner(model)
     assert all(taken(feeds) for feeds in inputs_of(model))
 
@@ -171,9 +173,36 @@ def test_special_numbers_come_apart() -> None:
     assert not list(plan_inputs([Port("i", "tensor", "INT64", (3,), ("i",))]).specials())
 
 
-@pytest.mark.parametrize("dtype", ["FLOAT16", "BFLOAT16", "DOUBLE", "FLOAT8E4M3FN", "INT4", "UINT8", "UINT64", "STRING"])
+@pytest.mark.parametrize(
+    "dtype", ["FLOAT16", "BFLOAT16", "DOUBLE", "FLOAT8E4M3FN", "INT4", "UINT8", "UINT64", "STRING"]
+)
 def test_every_element_type_can_be_drawn(dtype: str) -> None:
     port = Port("x", "tensor", dtype, (4, 3), ("x",))
     for feeds in [*make_inputs([port]), *plan_inputs([port]).specials()]:
         assert feeds["x"].shape == (4, 3)
         assert feeds["x"].dtype == (object if dtype == "STRING" else port.element.numpy())
+
+
+def test_numbers_that_a_model_can_not_use_are_not_drawn() -> None:
+    """Integers that divide are never zero, dropout never trains, and what stands beside zero is no denormal."""
+    model = model_of(
+        [
+            oh.make_node("Div", ["i", "d"], ["q"]),
+            oh.make_node("Dropout", ["x", "r", "t"], ["h"]),
+            oh.make_node("Relu", ["x"], ["k"]),
+        ],
+        [
+            oh.make_tensor_value_info("i", TensorProto.INT8, [50]),
+            oh.make_tensor_value_info("d", TensorProto.INT8, [50]),
+            oh.make_tensor_value_info("x", TensorProto.FLOAT, [50]),
+            oh.make_tensor_value_info("r", TensorProto.FLOAT, []),
+            oh.make_tensor_value_info("t", TensorProto.BOOL, []),
+        ],
+        [oh.make_tensor_value_info("q", TensorProto.INT8, [50])],
+    )
+    for feeds in inputs_of(model):
+        assert np.all(feeds["d"] != 0)
+        assert not feeds["t"]
+        assert 0 <= feeds["r"] < 1
+        assert not np.any((feeds["x"] != 0) & (np.abs(feeds["x"]) < np.finfo(np.float32).tiny))
+    assert np.sum(inputs_of(model)[PLAN.index("boundaries")]["x"] == 0) > 5

@@ -64,6 +64,9 @@ _ROLES: Mapping[str, Draw] = {
     "end": lambda rng, shape: rng.integers(3, 8, size=shape),
     "step": lambda rng, shape: rng.integers(1, 3, size=shape),
     "axes": lambda rng, shape: np.arange(int(np.prod(shape, dtype=np.int64))).reshape(shape),
+    "scales": lambda rng, shape: np.where(np.arange(int(np.prod(shape))) < 2, 1, 2).reshape(shape),
+    "share": lambda rng, shape: rng.uniform(0, 0.9, size=shape),
+    "off": lambda rng, shape: np.zeros(shape),
     "branch": lambda rng, shape: rng.integers(0, 2, size=shape),
 }
 
@@ -90,6 +93,8 @@ def draw(
         return np.asarray(_ROLES[hints.role](rng, shape)).astype(target)
     if dtype == ir.DataType.BOOL:
         return _mask(rng, strategy, shape)
+    if hints.sizes and list(shape) == [len(hints.sizes)]:
+        return np.array([dim if isinstance(dim, int) else sizes.get(dim, 1) for dim in hints.sizes]).astype(target)
     if dtype in INTEGERS | NARROW_INTEGERS:
         return _integers(dtype, rng, strategy, shape, hints, sizes).astype(target)
     if strategy in SPECIAL:
@@ -106,7 +111,10 @@ def _near_boundaries(rng: Rng, drawn: np.ndarray, boundaries: Sequence[float], t
     """Half of the elements at a boundary, a part of those off by one place to either side."""
     at = rng.choice(boundaries, size=drawn.shape).astype(target)
     if target in (np.float32, np.float64, np.float16):
-        beside = np.nextafter(at, rng.choice([-np.inf, np.inf], size=drawn.shape).astype(target))
+        sides = rng.choice([-1, 1], size=drawn.shape).astype(target)
+        beside = np.nextafter(at, (sides * np.inf).astype(target))
+        # Beside zero there are denormals, which are judged apart.
+        beside = np.where(at == 0, sides * np.finfo(target).eps, beside).astype(target)
         at = np.where(rng.uniform(size=drawn.shape) < 0.3, beside, at)
     return np.where(rng.uniform(size=drawn.shape) < 0.5, at, drawn.astype(target))
 
@@ -140,9 +148,9 @@ def _integers(
     if below is not None:
         top = max(min(below, int(info.max) + 1), 1)
         return rng.choice([0, top - 1], size=shape) if strategy == "boundaries" else rng.integers(0, top, size=shape)
-    if dtype in (ir.DataType.INT8, ir.DataType.UINT8) and strategy not in _INTEGERS:
+    if dtype in (ir.DataType.INT8, ir.DataType.UINT8) and strategy not in _INTEGERS and not hints.divides:
         return rng.integers(int(info.min), int(info.max) + 1, size=shape)  # quantized numbers, pixels
-    low, high = _INTEGERS.get(strategy, (0, 2))
+    low, high = (1, 5) if hints.divides else _INTEGERS.get(strategy, (0, 2))
     low = max(low, int(info.min))
     return rng.integers(low, max(min(high, int(info.max) + 1), low + 1), size=shape)
 

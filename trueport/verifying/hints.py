@@ -35,8 +35,17 @@ class Hints:
     """sizes of the axes that it counts along, from one on"""
     boundaries: list[float] = field(default_factory=list)
     """values at which the graph decides: ties of a quantization, bounds of a clip, knees"""
+    divides: bool = False
+    """whether it is a divisor: as an integer it must not be zero"""
+    sizes: list[Dim] = field(default_factory=list)
+    """the dims of the tensor that it gives a new size to: with these it keeps its own"""
     role: str = ""
     """the part it plays as a parameter (`shape`, `start`, …), which not every number can"""
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it plays a part that leaves it no choice."""
+        return self.role == "off"
 
 
 def graph_hints(graph: ir.Graph) -> dict[str, Hints]:
@@ -73,8 +82,10 @@ _ROLES: Mapping[tuple[str, int], str] = {
     ("Expand", 1): "ones",
     ("ConstantOfShape", 0): "extent",
     ("Tile", 1): "extent",
-    ("Resize", 2): "extent",
-    ("Resize", 3): "extent",
+    ("Resize", 2): "scales",
+    ("Upsample", 1): "scales",
+    ("Dropout", 1): "share",
+    ("Dropout", 2): "off",  # in training its values are random
     ("OneHot", 1): "extent",
     ("TopK", 1): "ones",
     ("Loop", 0): "extent",
@@ -132,6 +143,27 @@ def _lengths(node: ir.Node, hints: Hints) -> None:
     hints.lengths_to += _size(node.inputs[0], axis)
 
 
+def _padded_lengths(node: ir.Node, hints: Hints) -> None:
+    hints.lengths_to += _size(node.inputs[1], -2)
+
+
+def _resizes(node: ir.Node, hints: Hints) -> None:
+    """One number per axis: the batch and the channels stay, for few kernels resize those."""
+    data = node.inputs[0]
+    dims = [_size(data, axis) for axis in range(len(data.shape or ()))] if data is not None else []
+    if all(dims) and "axes" not in node.attributes:
+        hints.sizes = [dim[0] * 2 if isinstance(dim[0], int) and axis > 1 else dim[0] for axis, dim in enumerate(dims)]
+
+
+def _sizes_a_grid(node: ir.Node, hints: Hints) -> None:
+    axes = _size(node.inputs[1], 0)
+    hints.sizes = [*_size(node.inputs[0], 0), 2, 3, 5, 4][: axes[0] if axes and isinstance(axes[0], int) else 4]
+
+
+def _divides(node: ir.Node, hints: Hints) -> None:
+    hints.divides = True
+
+
 def _quantized(node: ir.Node, hints: Hints) -> None:
     scale = known_array(node.inputs[1])
     if scale is not None and scale.size:
@@ -171,9 +203,14 @@ _LEARN: Mapping[tuple[str, int], Callable[[ir.Node, Hints], None]] = {
     ("OneHot", 0): _one_hot,
     ("ReverseSequence", 1): _lengths,
     **{(kind, 4): _lengths for kind in ("LSTM", "GRU", "RNN")},
+    ("Attention", 6): _padded_lengths,
+    ("Resize", 3): _resizes,
+    ("AffineGrid", 1): _sizes_a_grid,
+    ("Div", 1): _divides,
+    ("Mod", 1): _divides,
     ("QuantizeLinear", 0): _quantized,
     ("Clip", 0): _constants,
-    **{(op, place): _constants for op in ("Max", "Min", "Mod") for place in (0, 1)},
+    **{(op, place): _constants for op in ("Max", "Min") for place in (0, 1)},
     **{(op, p): _constants for op in ("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal") for p in (0, 1)},
     **{(op, 0): _at(0.0) for op in ("Relu", "LeakyRelu", "Elu", "Selu", "Celu", "PRelu", "Sign", "Abs", "Sqrt", "Log")},
     ("HardSigmoid", 0): _at(-2.5, 2.5),

@@ -81,6 +81,8 @@ class Plan:
         made: dict[str, Any] = {}
 
         def numbers(port: Port, shape: Sequence[int]) -> np.ndarray:
+            if port.element == ir.DataType.BOOL and not shape and not self.hints.get(port.name, Hints()).fixed:
+                return np.array(index % 2 == 0)  # a switch: both of its positions come up
             return draw(port.element, rng, strategy, shape, self.hints.get(port.name, Hints()), sizes)
 
         parts = {part.name: group for group in find_composites(self.ports) for part in group.parts.values()}
@@ -90,7 +92,7 @@ class Plan:
             if port.name in parts:
                 made |= parts[port.name].draw(rng, _rows(index, sizes), numbers, self.inner)
             else:
-                made[port.name] = _value(port, rng, index, sizes, numbers)
+                made[port.name] = _value(port, rng, sizes, numbers)
         about = ", ".join([strategy, *(f"{name} = {size}" for name, size in sizes.items())])
         ordered = {port.name: made[port.name] for port in self.ports}
         return Sample(ordered, about, special=strategy in SPECIAL)
@@ -142,7 +144,6 @@ def graph_ports(graph: ir.Graph) -> tuple[Port, ...]:
 def _value(
     port: Port,
     rng: np.random.Generator,
-    index: int,
     sizes: Mapping[str, int],
     numbers: Callable[[Port, Sequence[int]], np.ndarray],
 ) -> Any:
@@ -151,8 +152,6 @@ def _value(
         row = dict(zip(keys, rng.normal(size=2).tolist(), strict=True))
         return row if port.kind == "map" else [row]
     shape = [d if isinstance(d, int) else sizes.get(dim_key(port, a), 1) for a, d in enumerate(port.shape or ())]
-    if port.element == ir.DataType.BOOL and not shape and port.kind == "tensor":
-        return np.array(index % 2 == 0)  # a switch: both of its positions come up
     array = numbers(port, shape)
     return array if port.kind in ("tensor", "pair", "optional") else [array]
 
