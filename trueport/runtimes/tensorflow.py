@@ -98,10 +98,11 @@ class FunctionModel(Model):
         parts: dict[str, np.ndarray] = {}
         for port in self.inputs:
             parts.update(pack(port, feeds[port.name]))
-        given = [self._held(name) for name in fed]
-        arrays = [np.transpose(a, v.perm) if v.perm else a for v, a in zip(given, fed.values(), strict=True)]
+        # A tensor may hold two of the source's values, which differ by the order of axes only: it is given once.
+        given = {value.tensor: (value, array) for value, array in ((self._held(name), a) for name, a in fed.items())}
+        arrays = [np.transpose(array, value.perm) if value.perm else array for value, array in given.values()]
         held = [self._held(name) for name in fetch]
-        run = self._prune([value.tensor for value in held], [value.tensor for value in given])
+        run = self._prune([value.tensor for value in held], list(given))
         values = run(*(_tensor(array) for array in (*parts.values(), *arrays)))
         return {
             name: value.numpy().transpose(np.argsort(h.perm)) if h.perm else value.numpy()
