@@ -11,6 +11,7 @@ import onnx
 import onnx.helper as oh
 import pytest
 from onnxruntime.capi.onnxruntime_pybind11_state import Fail, RuntimeException
+from onnxruntime.capi.onnxruntime_pybind11_state import NotImplemented as NoKernel
 
 import trueport
 from tests.grid.harness import run_ort
@@ -96,7 +97,7 @@ def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _runtime_refuses(model: onnx.ModelProto) -> None:
-    with pytest.raises((Fail, RuntimeException)):
+    with pytest.raises((Fail, NoKernel, RuntimeException)):
         run_ort(model, _feeds(model))
 
 
@@ -124,7 +125,9 @@ MEASURED: dict[str, Callable[[onnx.ModelProto], None]] = {
     "fused-activation": _runtime_refuses,
     "grouped-attention-cache": _looks_ahead,
     "lithuanian-case": _loses_the_dot,
+    "recurrent-activations": _runtime_refuses,
     "rotary-packed-batch": _runtime_ignores,
+    "strings-mixed": _runtime_refuses,
     "weights-prepacked": _runtime_ignores,
 }
 """What each limit comes to: in the target, or in the runtime that defines what we refuse."""

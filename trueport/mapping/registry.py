@@ -44,7 +44,8 @@ class Finding:
     def __str__(self) -> str:
         why = "; ".join(reason.because for reason in self.reasons) or self.fidelity.name.lower()
         remedy = "; ".join(reason.remedy for reason in self.reasons if reason.remedy)
-        return f"{self.where}: {why}" + (f" → {remedy}" if remedy else "")
+        where = f"{self.where}, {self.source}" if self.source else self.where
+        return f"{where}: {why}" + (f" → {remedy}" if remedy else "")
 
 
 class Registry:

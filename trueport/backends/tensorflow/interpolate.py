@@ -12,11 +12,43 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
+from trueport.fidelity import UNSUPPORTED, Limit
+from trueport.mapping.examples import example
 
-__all__ = ["NEAREST", "Axis", "Taps", "coordinates", "cubic_weights", "nearest", "settled", "taps", "weighted_sum"]
+__all__ = [
+    "NEAREST",
+    "Axis",
+    "Taps",
+    "coordinates",
+    "cubic_weights",
+    "mixed_strings",
+    "nearest",
+    "settled",
+    "taps",
+    "weighted_sum",
+]
+
+
+def mixed_strings(default_mode: str, shown: str) -> Limit:
+    """The schemas allow strings in every mode; ``shown`` by a graph."""
+
+    def mixes(node: ir.Node) -> bool:
+        data = node.inputs[0]
+        text = data is not None and data.dtype == ir.DataType.STRING
+        return text and node.attributes.get_string("mode", default_mode) != "nearest"
+
+    return Limit(
+        "strings-mixed",
+        mixes,
+        UNSUPPORTED,
+        "strings can't be mixed, which its mode asks for",
+        'take mode "nearest"',
+        example=example(shown),
+    )
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import onnx_ir as ir
+
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.context import Tensor
 from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of
+from trueport.fidelity import UNSUPPORTED, Limit
+from trueport.mapping.examples import example
 
-__all__ = ["Activation", "Cell", "Layer", "activations_of", "linear", "loop", "recur"]
+__all__ = ["Activation", "Cell", "Layer", "activation_limit", "activations_of", "linear", "loop", "recur"]
 
 Activation = Callable[[Tensor], Tensor]
 State = tuple[Tensor, ...]
@@ -51,7 +55,6 @@ class Layer:
 
 
 def activations_of(
-    t: Translation,
     names: Sequence[str] | None,
     defaults: Sequence[str],
     alphas: Sequence[float] | None,
@@ -61,13 +64,9 @@ def activations_of(
     """The functions of each direction; parameters go, in order, to those functions that have them."""
     known = {name.lower(): entry for name, entry in _ACTIVATIONS.items()}
     names = list(names or [*defaults] * directions)[: len(defaults) * directions]
-    if len(names) != len(defaults) * directions:
-        raise t.fail(f"{len(names)} activations are given, {len(defaults) * directions} are needed")
     left_alphas, left_betas = list(alphas or ()), list(betas or ())
     made: list[Activation] = []
     for name in names:
-        if name.lower() not in known:
-            raise t.fail(f"activation {name!r} is not one of {', '.join(_ACTIVATIONS)}")
         function, alpha, beta = known[name.lower()]
         if alpha is not None and left_alphas:
             alpha = left_alphas.pop(0)
@@ -77,6 +76,24 @@ def activations_of(
         made.append(_with(function, parameters))
     size = len(defaults)
     return [made[i * size : (i + 1) * size] for i in range(directions)]
+
+
+def activation_limit(each: int, shown: str) -> Limit:
+    """What the schemas can't say: how many activations each direction has, and of which names; ``shown`` by a graph."""
+
+    def unusable(node: ir.Node) -> bool:
+        given = [name.lower() for name in node.attributes.get_strings("activations", ())]
+        wanted = each * (2 if node.attributes.get_string("direction", "") == "bidirectional" else 1)
+        known = {name.lower() for name in _ACTIVATIONS}
+        return bool(given) and (len(given) < wanted or not known.issuperset(given[:wanted]))
+
+    return Limit(
+        "recurrent-activations",
+        unusable,
+        UNSUPPORTED,
+        f"its activations are fewer than it needs, or none of {', '.join(_ACTIVATIONS)}",
+        example=example(shown),
+    )
 
 
 def _with(function: Callable[..., Tensor], parameters: Sequence[float]) -> Activation:

@@ -7,7 +7,7 @@ from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.integer_sums import integer_matmul
 from trueport.backends.tensorflow.quant import dynamic_parameters, quantize
-from trueport.backends.tensorflow.rnn import activations_of, loop
+from trueport.backends.tensorflow.rnn import activation_limit, activations_of, loop
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import APPROXIMATE
 from trueport.mapping.declare import maps
@@ -17,7 +17,20 @@ __all__: list[str] = []
 _WHY = "states are quantized at every step: another rounding in the last place of a float can become one step of 255"
 
 
-@maps("DynamicQuantizeLSTM", domain="com.microsoft", fidelity=APPROXIMATE, because=_WHY)
+_BENT = """(float[2,1,3] x, uint8[1,3,16] w, uint8[1,4,16] r, float[1] ws, uint8[1] wz, float[1] rs, uint8[1] rz)
+    => (float[2,1,1,4] y) {
+        y = com.microsoft.DynamicQuantizeLSTM<hidden_size=4, activations=["Bent","Bent","Bent"]>
+            (x, w, r, "", "", "", "", "", ws, wz, rs, rz)
+    }"""
+
+
+@maps(
+    "DynamicQuantizeLSTM",
+    domain="com.microsoft",
+    fidelity=APPROXIMATE,
+    because=_WHY,
+    limits=[activation_limit(3, _BENT)],
+)
 def dynamic_quantize_lstm(
     t: Translation,
     X: Tensor,
@@ -43,9 +56,7 @@ def dynamic_quantize_lstm(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Like LSTM, with weights [directions, input, 4 · hidden] and [directions, hidden, 4 · hidden]."""
     directions = 2 if direction == "bidirectional" else 1
-    functions = activations_of(
-        t, activations, ["Sigmoid", "Tanh", "Tanh"], activation_alpha, activation_beta, directions
-    )
+    functions = activations_of(activations, ["Sigmoid", "Tanh", "Tanh"], activation_alpha, activation_beta, directions)
     lengths = tf.fill([size_of(X, 1)], size_of(X, 0)) if sequence_lens is None else sequence_lens
     zeros = tf.zeros([size_of(X, 1), hidden_size])
 

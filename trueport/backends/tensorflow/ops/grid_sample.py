@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.interpolate import cubic_weights
+from trueport.backends.tensorflow.interpolate import cubic_weights, mixed_strings
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
@@ -23,15 +23,18 @@ class _Tap(NamedTuple):
     weight: Tensor
 
 
-@maps("GridSample", audited=22, error=accumulation(16, 8))
+_MIXED = mixed_strings(
+    "linear", '(string[1,1,2,2] x, float[1,2,2,2] g) => (string[1,1,2,2] y) { y = GridSample<mode="linear">(x, g) }'
+)
+
+
+@maps("GridSample", audited=22, error=accumulation(16, 8), limits=[_MIXED])
 def grid_sample(t: Translation, X: Tensor, grid: Tensor, *, align_corners: int, mode: str, padding_mode: str) -> Tensor:
     rank = X.shape.rank
     if rank is None:
         raise t.fail("the rank of its input is not known", "run shape inference, or give the input a shape")
     if mode == "nearest":
         return _sampled(X, _taps(X, grid, mode, padding_mode, align_corners), grid)
-    if X.dtype == tf.string:
-        raise t.fail(f"strings cannot be mixed, which mode {mode!r} asks for")
     taps = _taps(X, grid, mode, padding_mode, align_corners)
     if X.dtype.is_complex:
         return tf.complex(_sampled(tf.math.real(X), taps, grid), _sampled(tf.math.imag(X), taps, grid))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.rnn import Cell, Layer, activations_of, linear, recur
+from trueport.backends.tensorflow.rnn import Cell, Layer, activation_limit, activations_of, linear, recur
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
@@ -14,7 +14,15 @@ __all__: list[str] = []
 _IGNORES = {"hidden_size": "the recurrence weights have it as a dimension"}
 
 
-@maps("RNN", audited=22, error=accumulation(), ignores=_IGNORES)
+def _bent(op: str, rows: int) -> str:
+    """A layer with an activation that there is not."""
+    return (
+        f"(float[2,1,3] x, float[1,{rows},3] w, float[1,{rows},4] r) => (float[2,1,1,4] y) "
+        f'{{ y = {op}<hidden_size=4, activations=["Bent","Bent","Bent"]>(x, w, r) }}'
+    )
+
+
+@maps("RNN", audited=22, error=accumulation(), ignores=_IGNORES, limits=[activation_limit(1, _bent("RNN", 4))])
 def rnn(
     t: Translation,
     X: Tensor,
@@ -32,7 +40,7 @@ def rnn(
     layout: int,
 ) -> list[Tensor]:
     layer = Layer(X, W, R, B, sequence_lens, (initial_h,), direction, layout)
-    functions = activations_of(t, activations, ["Tanh"], activation_alpha, activation_beta, layer.directions)
+    functions = activations_of(activations, ["Tanh"], activation_alpha, activation_beta, layer.directions)
 
     def make_cell(number: int, layer: Layer) -> tuple[Cell, Tensor | None]:
         (f,), biases = functions[number], layer.biases(number)
@@ -46,7 +54,7 @@ def rnn(
     return recur(layer, make_cell)
 
 
-@maps("GRU", audited=22, error=accumulation(), ignores=_IGNORES)
+@maps("GRU", audited=22, error=accumulation(), ignores=_IGNORES, limits=[activation_limit(2, _bent("GRU", 12))])
 def gru(
     t: Translation,
     X: Tensor,
@@ -65,7 +73,7 @@ def gru(
     linear_before_reset: int,
 ) -> list[Tensor]:
     layer = Layer(X, W, R, B, sequence_lens, (initial_h,), direction, layout)
-    functions = activations_of(t, activations, ["Sigmoid", "Tanh"], activation_alpha, activation_beta, layer.directions)
+    functions = activations_of(activations, ["Sigmoid", "Tanh"], activation_alpha, activation_beta, layer.directions)
 
     def make_cell(number: int, layer: Layer) -> tuple[Cell, Tensor | None]:
         f, g = functions[number]
@@ -96,7 +104,7 @@ def gru(
     return recur(layer, make_cell)
 
 
-@maps("LSTM", audited=22, error=accumulation(), ignores=_IGNORES)
+@maps("LSTM", audited=22, error=accumulation(), ignores=_IGNORES, limits=[activation_limit(3, _bent("LSTM", 16))])
 def lstm(
     t: Translation,
     X: Tensor,
@@ -118,7 +126,7 @@ def lstm(
 ) -> list[Tensor]:
     layer = Layer(X, W, R, B, sequence_lens, (initial_h, initial_c), direction, layout)
     functions = activations_of(
-        t, activations, ["Sigmoid", "Tanh", "Tanh"], activation_alpha, activation_beta, layer.directions
+        activations, ["Sigmoid", "Tanh", "Tanh"], activation_alpha, activation_beta, layer.directions
     )
 
     def make_cell(number: int, layer: Layer) -> tuple[Cell, Tensor | None]:

@@ -11,7 +11,15 @@ import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.interpolate import Axis, coordinates, nearest, settled, taps, weighted_sum
+from trueport.backends.tensorflow.interpolate import (
+    Axis,
+    coordinates,
+    mixed_strings,
+    nearest,
+    settled,
+    taps,
+    weighted_sum,
+)
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
@@ -19,7 +27,13 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("Resize", audited=19, error=accumulation(8, 4), static=("roi", "scales", "sizes"))
+_MIXED = mixed_strings(
+    "nearest",
+    '(string[2,2] x) => (string[4,4] y) { s = Constant<value_floats=[2.0,2.0]>() y = Resize<mode="linear">(x, "", s) }',
+)
+
+
+@maps("Resize", audited=19, error=accumulation(8, 4), limits=[_MIXED], static=("roi", "scales", "sizes"))
 def resize(
     t: Translation,
     X: Tensor,
@@ -39,8 +53,6 @@ def resize(
 ) -> Tensor:
     if X.shape.rank is None:
         raise t.fail("the rank of its input is not known", "run shape inference, or give the input a shape")
-    if mode != "nearest" and X.dtype == tf.string:
-        raise t.fail(f"strings cannot be mixed, which mode {mode!r} asks for")
     cropping = coordinate_transformation_mode == "tf_crop_and_resize"
     resized = _axes(t, X, roi if cropping else None, scales, sizes, axes, keep_aspect_ratio_policy)
     truncate = mode == "linear" and not antialias
