@@ -131,6 +131,10 @@ class PairedModel(Model):
         """What was matched other than by its plain name."""
         return [str(p) for p in (*self._inputs, *self._outputs) if p.perm or p.source != p.target]
 
+    def around(self, model: Model) -> PairedModel:
+        """Another execution of the same model, called in the same way."""
+        return PairedModel(model, self._inputs, self._outputs)
+
     def inner(self) -> Mapping[str, InnerValue]:
         return self._model.inner()
 

@@ -11,7 +11,7 @@ from trueport.runtimes.base import Model
 from trueport.verifying.judge import Judgement
 from trueport.verifying.locate import Cause
 
-__all__ = ["optimization"]
+__all__ = ["Execution", "optimization"]
 
 Execution = tuple[str, Callable[[], Model]]
 
