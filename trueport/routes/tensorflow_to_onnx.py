@@ -103,7 +103,7 @@ class TensorflowToOnnx(Route):
             return  # ONNX Runtime takes no operator that it does not know; `sources` says so.
         model = OnnxRuntimeModel(place)
         try:
-            model.prepare()
+            model.try_out()
         except Exception as error:  # ONNX Runtime raises types of its own, not public ones
             raise EmitError(
                 f"ONNX Runtime does not take the model that was made: {' '.join(str(error).split())[:400]}",

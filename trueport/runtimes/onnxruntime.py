@@ -109,6 +109,10 @@ class OnnxRuntimeModel(Model):
         """Make the session now: raises ONNX Runtime's own error if it can't run the model."""
         self._session(())
 
+    def try_out(self) -> None:
+        """Like :meth:`prepare`, but nothing is kept, and no second copy of the weights is made for fast products."""
+        self._open(self._proto, pack=False)
+
     def graph(self) -> ir.Graph:
         """The model's main graph; its large weights are not read."""
         return from_proto(self._proto).graph
@@ -217,8 +221,10 @@ class OnnxRuntimeModel(Model):
         proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in extra)
         return self._open(proto)
 
-    def _open(self, proto: onnx.ModelProto) -> Any:
+    def _open(self, proto: onnx.ModelProto, *, pack: bool = True) -> Any:
         options = ort.SessionOptions()
+        if not pack:
+            options.add_session_config_entry("session.disable_prepacking", "1")
         options.log_severity_level = 4  # what fails is raised; it need not be printed as well
         # By default it quantizes the activations, too, where only the weights of a product are dequantized.
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
