@@ -34,6 +34,10 @@ class Oracle(Protocol):
     def name(self) -> str:
         """What it is, for the report."""
 
+    @property
+    def shares(self) -> str:
+        """The runtime whose kernels it uses, so that it can't see what is wrong in them."""
+
     def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
         """Values by name in float64, and the same with the rounding of the model's types put in, a few times."""
 
@@ -42,6 +46,7 @@ class OnnxOracle:
     """An ONNX source in float64, node by node, by ONNX's reference and this package's own kernels."""
 
     name = "float64 (ONNX reference)"
+    shares = "onnx reference"
 
     def __init__(self, model: ir.Model, registry: Registry, seed: int = 0) -> None:
         """Takes the model over: it is raised to the canonical opsets, under the names it has."""
@@ -50,6 +55,7 @@ class OnnxOracle:
         LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
         infer_shapes(model)
         self.model = model
+        self.registry = registry
         self.exact = WideEvaluator(model, custom_ops([m for m in registry if m.reference]))
         self.noisy = [self.exact.with_noise(rounding_noise(registry, seed + run)) for run in range(_NOISY_RUNS)]
 
@@ -64,6 +70,7 @@ class TensorflowOracle:
     """A TensorFlow source in float64, operation by operation, by TensorFlow's own kernels."""
 
     name = "float64 (TensorFlow's own kernels, operation by operation)"
+    shares = "tensorflow"
 
     def __init__(self, captured: Captured, registry: Registry, seed: int = 0) -> None:
         self.captured = captured
@@ -84,13 +91,20 @@ class TorchOracle:
     """A PyTorch module in float64: its own code, every operator widened on its way."""
 
     name = "float64 (the module's own code, PyTorch's kernels)"
+    shares = "pytorch"
 
     def __init__(self, captured: TorchCaptured, seed: int = 0) -> None:
+        self.captured = captured
+        self.seed = seed
         self._wide = WideModule(captured.module, captured.call)
-        self._seed = seed
+
+    @property
+    def unit(self) -> float:
+        """The roundoff of the module's own type."""
+        return self._wide.unit
 
     def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
         """The truth, and the noisy runs."""
         if fetch is not None:
             raise NoOracle("inner values of a module are not known in float64", where="the module")
-        return self._wide.run(feeds), [self._wide.run(feeds, self._seed + run) for run in range(_NOISY_RUNS)]
+        return self._wide.run(feeds), [self._wide.run(feeds, self.seed + run) for run in range(_NOISY_RUNS)]

@@ -21,6 +21,7 @@ class PerturbedSource:
 
     def __init__(self, source: Model, why: str, seed: int = 0) -> None:
         self._source = source
+        self.shares = source.runtime
         self._seed = seed
         self.name = (
             f"none: {why}; judged by the source's executions, also on inputs off by half a unit of the last place"

@@ -144,7 +144,7 @@ def verify_runs(
     return Verification(
         source[0].runtime,
         target.runtime,
-        truth_of.name,
+        truth_of.name + _shared(oracle, target),
         wish.k,
         worst.samples,
         rejected,
@@ -164,6 +164,13 @@ def _by_truth(name: str, runs: Sequence[Feeds], got: Any, truth: Any, noisy: Seq
     here, errs = [run[name] for run in runs], [run[name] for run in noisy]
     found = judge(name, here, got, truth, errs, k=wish.k, tolerance=wish.tolerance)
     return as_asked(found, here[0], got, wish)
+
+
+def _shared(oracle: Oracle | str, target: Model) -> str:
+    """Said where truth and target run the same code: a fault in it shows in neither."""
+    if isinstance(oracle, str) or oracle.shares != target.runtime:
+        return ""
+    return f"; the target runs the same kernels ({target.runtime}), what is wrong in them is not seen"
 
 
 class _Truth:
