@@ -1,6 +1,6 @@
 """Parts of models that were written as models of their own: run, counted, given other weights.
 
-A part is what ``Model.cut`` writes: an ``.onnx`` file, a ``.tflite`` file, or a SavedModel with a function ``part``.
+A part is what ``Model.cut`` writes: an ``.onnx`` file, or a SavedModel with a function ``part``.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 import onnx
 
 from trueport.lazy import LazyModule
-from trueport.runtimes import parts_tensorflow, parts_tflite
+from trueport.runtimes import parts_tensorflow
 
 __all__ = ["PART_NAMES", "count_nodes", "part_weights", "pruned", "replace_weights", "run_part"]
 
-PART_NAMES: Mapping[str, str] = {"onnxruntime": "target.onnx", "tensorflow": "target", "tflite": "target.tflite"}
+PART_NAMES: Mapping[str, str] = {"onnxruntime": "target.onnx", "tensorflow": "target"}
 """By runtime: the file or folder that a reproducer's target is."""
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
@@ -27,8 +27,6 @@ def run_part(place: Path, names: Sequence[str], inputs: Mapping[str, np.ndarray]
     """Its one result on inputs by name; ``names``: those it was cut with, in their order."""
     if place.is_dir():
         return parts_tensorflow.run_part(place, [inputs[name] for name in names])
-    if place.suffix == ".tflite":
-        return parts_tflite.run_part(place, [inputs[name] for name in names])
     session = ort.InferenceSession(str(place), providers=["CPUExecutionProvider"])
     return np.asarray(session.run(None, {i.name: inputs[i.name] for i in session.get_inputs()})[0])
 
@@ -40,8 +38,6 @@ def part_weights(place: Path) -> dict[str, np.ndarray] | None:
     """
     if place.is_dir():
         return parts_tensorflow.part_weights(place)
-    if place.suffix == ".tflite":
-        return None
     graph = onnx.load(place).graph
     nodes = [node for node in graph.node if node.op_type == "Constant" and node.attribute[0].HasField("t")]
     found = {f"constant {node.output[0]}": onnx.numpy_helper.to_array(node.attribute[0].t) for node in nodes}
@@ -64,8 +60,6 @@ def count_nodes(place: Path) -> int:
     """Operations that compute something; constants and reads of weights do not count."""
     if place.is_dir():
         return parts_tensorflow.count_nodes(place)
-    if place.suffix == ".tflite":
-        return parts_tflite.count_nodes(place)
     return sum(node.op_type != "Constant" for node in onnx.load(place).graph.node)
 
 

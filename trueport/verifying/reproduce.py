@@ -123,6 +123,8 @@ def write_reproducer(
     where = culprit.node or culprit.value
     if case is None:
         raise UsageError("the node could not be run by itself, so it can't be cut out", where=where)
+    if target.runtime not in PART_NAMES:
+        raise UsageError(f"parts of a model can't be written from {target.runtime}", where=where)
     arrays = _arrays(case, source, feeds, where)
     folder.mkdir(parents=True, exist_ok=False)
     try:

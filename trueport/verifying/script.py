@@ -49,17 +49,6 @@ _RUNS: Mapping[str, tuple[str, str]] = {
         'loaded = tf.saved_model.load("target")\n'
         "target = loaded.part(*(tf.constant(inputs[name]) for name in {fed})).numpy()",
     ),
-    "tflite": (
-        "import tensorflow as tf\n",
-        'lite = tf.lite.Interpreter("target.tflite")\n'
-        "for details, name in zip(lite.get_input_details(), {fed}):\n"
-        '    lite.resize_tensor_input(details["index"], inputs[name].shape)\n'
-        "lite.allocate_tensors()\n"
-        "for details, name in zip(lite.get_input_details(), {fed}):\n"
-        '    lite.set_tensor(details["index"], inputs[name])\n'
-        "lite.invoke()\n"
-        'target = lite.get_tensor(lite.get_output_details()[0]["index"])',
-    ),
 }
 
 
