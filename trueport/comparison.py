@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,10 @@ from typing import Any
 from trueport.errors import UsageError
 from trueport.fidelity import Verdict
 from trueport.frontends.tensorflow.sources import Options
+from trueport.frontends.torch.sources import TorchOptions
+from trueport.runtimes.base import Model
 from trueport.runtimes.child import Limits
+from trueport.runtimes.variants import variants
 from trueport.verifying.asked import Asked
 from trueport.verifying.data import Data
 from trueport.verifying.feeding import Feeding, feed
@@ -18,11 +21,13 @@ from trueport.verifying.found import Located
 from trueport.verifying.harness import feeding_hints
 from trueport.verifying.judge import DEFAULT_K
 from trueport.verifying.locate import DEFAULT_MEMORY
+from trueport.verifying.optimized import with_optimizations
+from trueport.verifying.oracle import OnnxOracle
 from trueport.verifying.pairing import PairedModel, pair
 from trueport.verifying.pursue import pursue
 from trueport.verifying.reproduce import write_reproducer
 from trueport.verifying.sizes import Dims
-from trueport.verifying.subjects import Running, Subject, as_source, as_target
+from trueport.verifying.subjects import Running, Subject, source_and_target
 from trueport.verifying.verify import Verification, verify_runs
 
 __all__ = ["locate", "verify"]
@@ -46,11 +51,14 @@ def verify(
     memory: int | None = None,
     ops: Sequence[Any] = (),
     signature: str | None = None,
+    example_inputs: Any = None,
+    dynamic_shapes: Any = None,
+    trust: bool = False,
 ) -> Verification:
     """Judge ``target`` by the float64 truth of ``source`` and by the source's own noise.
 
     Both may be an ONNX file or model, a SavedModel, a Keras model or file, a TensorFlow function, a TFLite file or its
-    bytes, made by any tool.
+    bytes, a PyTorch module or exported program, made by any tool.
 
     ``data``: inputs by the source's names: an .npz or .npy file, a folder of them, ``"module:loader"``, or anything
     that yields dicts (or tuples, or arrays); walked through once, not held. Seeded inputs are made when there are none:
@@ -61,8 +69,12 @@ def verify(
 
     ``thorough``: the source in every way that its runtime has (levels of optimization, threads, kernels) for the floor.
     ``isolate``: models in processes of their own, each call limited to ``timeout`` seconds and ``memory`` bytes.
+
+    ``example_inputs``, ``dynamic_shapes``, ``trust``: of a PyTorch module, as ``convert`` takes them; without an
+    example one is made that fits the other model.
     """
-    running = Running(_limits(isolate, timeout, memory), thorough)
+    modules = TorchOptions(example_inputs, dynamic_shapes, trust)
+    running = Running(_limits(isolate, timeout, memory), thorough, modules)
     wish = Asked.of(k, strict, rtol, atol)
     subject, paired = _pair(source, target, ops, Options(signature=signature), running)
     oracle = subject.make_oracle()
@@ -90,18 +102,24 @@ def locate(
     ops: Sequence[Any] = (),
     signature: str | None = None,
     reproduce: str | Path | None = None,
+    anonymize: bool = False,
+    example_inputs: Any = None,
+    dynamic_shapes: Any = None,
+    trust: bool = False,
 ) -> Located:
     """Find the first node that departs by itself, on the input that shows the largest departure.
 
-    The source may be ONNX, a SavedModel, a Keras model or a TensorFlow function; the target anything that ``verify``
-    takes. ``memory``: bytes of values that are held beside the models. ``everything``: judge all values that both
-    have, and find every node's own error; the culprit is then not the last of ``steps``.
+    The source may be ONNX, a SavedModel, a Keras model, a TensorFlow function or a PyTorch module; the target
+    anything that ``verify`` takes. ``memory``: bytes of values that are held beside the models. ``everything``: judge
+    all values that both have, and find every node's own error; the culprit is then not the last of ``steps``.
 
     ``reproduce`` names a folder that is made: the node and the target's part of it, inputs, and a script that shows
-    the difference.
+    the difference. ``anonymize``: with random numbers in the places of weights and inputs, as far as it still shows.
     """
     options = Options(signature=signature)
-    subject, model = as_source(source, options, ops), as_target(target, options).opened()
+    running = Running(torch=TorchOptions(example_inputs, dynamic_shapes, trust))
+    subject, model = source_and_target(source, target, options, ops, running)
+    model = model.opened()
     plain = subject.executions[0]
     outputs = pair(plain.outputs, model.outputs, "outputs")
     paired = PairedModel(model, pair(plain.inputs, model.inputs, "inputs"), outputs)
@@ -109,10 +127,19 @@ def locate(
     inputs = list(feed(Feeding(data, samples, seed, dims), plain, paired, oracle))
     settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
     found = pursue(oracle, subject.executions, paired, outputs, inputs, **settings)
-    culprit = found.located.culprit
-    if culprit is not None and reproduce is not None:
-        write_reproducer(culprit, found.target, found.located.feeds, Path(reproduce))
-    return found.located
+    located = with_optimizations(found.located, oracle, subject.executions, paired, _others(target, paired))
+    if located.culprit is None or reproduce is None:
+        return located
+    place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else None
+    wishes: dict[str, Any] = {"source": plain, "registry": known, "k": k, "anonymize": anonymize}
+    made = write_reproducer(located.culprit, found.target, located.feeds, place, **wishes)
+    return replace(located, reproducer=str(made))
+
+
+def _others(target: Any, paired: PairedModel) -> Iterator[tuple[str, Callable[[], Model]]]:
+    """Other ways to run a target, called with the source's names."""
+    for variant in variants(target, paired.model):
+        yield variant.name, lambda opened=variant.open: paired.around(opened())  # type: ignore[misc]
 
 
 def _limits(isolate: bool, timeout: float | None, memory: int | None) -> Limits | None:
@@ -122,10 +149,9 @@ def _limits(isolate: bool, timeout: float | None, memory: int | None) -> Limits 
 
 
 def _pair(
-    source: Any, target: Any, ops: Sequence[Any], options: Options, running: Running | None = None
+    source: Any, target: Any, ops: Sequence[Any], options: Options, running: Running
 ) -> tuple[Subject, PairedModel]:
-    subject = as_source(source, options, ops, running)
-    model = as_target(target, options, running)
+    subject, model = source_and_target(source, target, options, ops, running)
     plain = subject.executions[0]
     inputs, outputs = pair(plain.inputs, model.inputs, "inputs"), pair(plain.outputs, model.outputs, "outputs")
     return subject, PairedModel(model, inputs, outputs)

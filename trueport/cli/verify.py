@@ -7,7 +7,20 @@ from typing import Annotated, Any
 
 import typer
 
-from trueport.cli.words import FAITHFUL, NOT_FAITHFUL, Data, Json, Ops, Quiet, Signature, Source, Verbose
+from trueport.cli.words import (
+    FAITHFUL,
+    NOT_FAITHFUL,
+    Data,
+    Dynamic,
+    Example,
+    Json,
+    Ops,
+    Quiet,
+    Signature,
+    Source,
+    Trust,
+    Verbose,
+)
 
 __all__ = ["locate", "verify"]
 
@@ -41,6 +54,9 @@ def verify(
     timeout: Annotated[float | None, typer.Option(help="seconds that one run may take, with --isolate")] = None,
     memory: Annotated[str | None, typer.Option(metavar="2GB", help="what one process may hold, with --isolate")] = None,
     signature: Signature = None,
+    example: Example = None,
+    dynamic: Dynamic = None,
+    trust: Trust = False,
     ops: Ops = None,
     json: Json = False,
     quiet: Quiet = False,
@@ -75,6 +91,9 @@ def verify(
             memory=read_bytes(memory),
             ops=ops or (),
             signature=signature,
+            example_inputs=example or None,
+            dynamic_shapes=dynamic,
+            trust=trust,
         )
     if not quiet:
         typer.echo(render(found, json=json))
@@ -94,6 +113,9 @@ def locate(
     signature: Signature = None,
     ops: Ops = None,
     reproduce: Annotated[Path | None, typer.Option(help="write the smallest model that shows it here")] = None,
+    anonymize: Annotated[
+        bool, typer.Option("--anonymize", help="with random weights and inputs, as far as it still shows")
+    ] = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -116,8 +138,9 @@ def locate(
             dims=read_dims(dims),
             ops=ops or (),
             signature=signature,
+            anonymize=anonymize,
             **{name: value for name, value in given.items() if value is not None},
         )
     if not quiet:
         typer.echo(render_located(found, json=json))
-    raise typer.Exit(NOT_FAITHFUL if found.culprit or any(s.ratio > found.k for s in found.steps) else FAITHFUL)
+    raise typer.Exit(NOT_FAITHFUL if found.departs else FAITHFUL)

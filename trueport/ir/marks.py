@@ -1,12 +1,18 @@
-"""What a value stands for, where several nodes make what the source has as one operator."""
+"""What a value stands for, where several nodes make what the source has as one operator; which weights are trained."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import onnx_ir as ir
 
-__all__ = ["mark", "marked"]
+from trueport.ir.layouts import held_names
+
+__all__ = ["is_trained", "mark", "mark_trained", "marked"]
 
 _MARK = "trueport.stands_for"
+_TRAINED = "trueport.trained"
+"""A property of the model: the names of the weights that training changes. Without it all floats are."""
 
 
 def mark(value: ir.Value, operator: str, operand: ir.Value) -> ir.Value:
@@ -19,3 +25,14 @@ def marked(value: ir.Value, operator: str) -> ir.Value | None:
     """The operand of which the value is noted to be this function."""
     found, operand = value.meta.get(_MARK, ("", None))
     return operand if found == operator else None
+
+
+def mark_trained(model: ir.Model, names: Iterable[str]) -> None:
+    """Say which initializers are weights; all others are numbers that stay as they are."""
+    model.metadata_props[_TRAINED] = "\n".join(names)
+
+
+def is_trained(model: ir.Model, value: ir.Value) -> bool:
+    """Whether training changes an initializer, under this name or the one it had before a pass turned it."""
+    named = model.metadata_props.get(_TRAINED)
+    return named is None or not {value.name, *held_names(value)}.isdisjoint(named.split("\n"))

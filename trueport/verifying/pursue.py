@@ -9,21 +9,30 @@ from typing import Any
 
 import numpy as np
 
+from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import UsageError
+from trueport.fidelity import Verdict
+from trueport.frontends.onnx.load import load_onnx
+from trueport.frontends.torch.registry import registry as torch_operators
+from trueport.frontends.torch.translate import translate
 from trueport.ir.artifact import InnerValue
 from trueport.ir.provenance import origins
+from trueport.mapping.registry import Registry
 from trueport.runtimes.base import Model
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.align import AlignedModel, align
 from trueport.verifying.asked import Asked
 from trueport.verifying.causes.explain import explain, fits
 from trueport.verifying.found import Cause, Culprit, Located, NodeCase
+from trueport.verifying.inside import unrolled
 from trueport.verifying.locate import locate
-from trueport.verifying.oracle import OnnxOracle, Oracle, TensorflowOracle
+from trueport.verifying.oracle import OnnxOracle, Oracle, TensorflowOracle, TorchOracle
 from trueport.verifying.pairing import PairedModel, Pairing
 from trueport.verifying.verify import verify_runs
 from trueport.verifying.walk import Walkable
 from trueport.verifying.walk_onnx import OnnxWalk
 from trueport.verifying.walk_tensorflow import TensorflowWalk
+from trueport.verifying.walk_torch import TorchWalk
 
 __all__ = ["Pursuit", "pursue", "walkable"]
 
@@ -48,10 +57,12 @@ def walkable(oracle: Oracle | str, executions: Sequence[Model]) -> Walkable:
         return OnnxWalk(oracle, executions)
     if isinstance(oracle, TensorflowOracle):
         return TensorflowWalk(oracle)
+    if isinstance(oracle, TorchOracle) and oracle.captured.program is not None:
+        return TorchWalk(oracle, translate(oracle.captured, torch_operators()), onnx_operators())
     why = oracle if isinstance(oracle, str) else oracle.name
     raise UsageError(
         f"the source can't be walked node by node: {why}",
-        remedy="compare with the model it was made from: ONNX, SavedModel, Keras",
+        remedy="compare with the model it was made from: ONNX, SavedModel, Keras, a PyTorch module",
     )
 
 
@@ -74,7 +85,32 @@ def pursue(
     found = replace(locate(walk, aligned, worst, k=k, memory=memory, everything=everything), feeds=worst)
     if found.culprit is None:
         return Pursuit(found, aligned)
-    return Pursuit(replace(found, culprit=_explained(found.culprit, walk, aligned, k)), aligned)
+    registry = oracle.registry if isinstance(oracle, OnnxOracle) else None
+    culprit = _explained(found.culprit, walk, aligned, k, registry)
+    if registry is not None and not culprit.within:
+        culprit = _looked_inside(culprit, executions[0], target.model, worst, registry, k, memory)
+    return Pursuit(replace(found, culprit=culprit), aligned)
+
+
+def _looked_inside(
+    culprit: Culprit, source: Model, target: Model, feeds: Feeds, registry: Registry, k: float, memory: int
+) -> Culprit:
+    """For a loop or a branch that both models have: the step, and the node in the body that departs."""
+    if not isinstance(source, OnnxRuntimeModel) or not isinstance(target, OnnxRuntimeModel):
+        return culprit
+    parts = unrolled(source, target, (culprit.value, culprit.target_value), feeds)
+    if parts is None:
+        return culprit
+    body, other = (OnnxRuntimeModel(part, optimize=False) for part in (parts.source, parts.target))
+    inner = OnnxOracle(load_onnx(parts.source), registry)
+    outputs = [Pairing(port.name, port.name) for port in body.outputs]
+    paired = PairedModel(other, [Pairing(port.name, port.name) for port in body.inputs], outputs)
+    for step, begin in enumerate(parts.steps):
+        if verify_runs([body], paired, [begin], inner, wish=Asked(k)).verdict == Verdict.DEPARTS:
+            found = pursue(inner, [body], paired, outputs, [begin], k=k, memory=memory, everything=False)
+            at = step if culprit.op == "Loop" else None
+            return replace(culprit, iteration=at, inside=found.located.culprit)
+    return culprit
 
 
 def _ends(target: PairedModel, outputs: Sequence[Pairing]) -> dict[str, InnerValue]:
@@ -126,7 +162,7 @@ def _relative(one: Any, other: Any) -> float:
     return gap / size if size and np.isfinite(gap) else gap
 
 
-def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float) -> Culprit:
+def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float, registry: Registry | None) -> Culprit:
     """The node of the culprit's part for which there is the best explanation."""
     best: tuple[tuple[Cause, ...], NodeCase] | None = None
     misread = _misread(culprit, k)
@@ -134,7 +170,7 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float)
         return replace(culprit, causes=misread, misread=())
     culprit = replace(culprit, misread=())
     for case in culprit.cases:
-        causes = explain(case, target, k=k)
+        causes = explain(case, target, k=k, registry=registry)
         if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
             best = causes, case
         if causes[0].kind not in _VAGUE:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,10 @@ from trueport.frontends.onnx.load import load_onnx, unpacked
 from trueport.frontends.tensorflow.registry import registry as tensorflow_operators
 from trueport.frontends.tensorflow.sources import Options, capture_source, is_tensorflow
 from trueport.frontends.tensorflow.state import keeping_state
+from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.capture import TorchCaptured, capture_torch
+from trueport.frontends.torch.run import run_eager
+from trueport.frontends.torch.sources import TorchOptions, is_torch
 from trueport.ir.artifact import ArtifactMap
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
@@ -24,12 +29,14 @@ from trueport.runtimes.child import Limits, in_child
 from trueport.runtimes.detect import load_model, load_sources
 from trueport.runtimes.tensorflow import FunctionModel
 from trueport.runtimes.tflite import TfliteModel, is_tflite
+from trueport.runtimes.torch import TorchModel
 from trueport.runtimes.variants import variants
 from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.oracle import OnnxOracle, Oracle, TensorflowOracle
+from trueport.verifying.inputs import make_inputs
+from trueport.verifying.oracle import OnnxOracle, Oracle, TensorflowOracle, TorchOracle
 from trueport.verifying.perturbed import PerturbedSource
 
-__all__ = ["Running", "Subject", "as_source", "as_target"]
+__all__ = ["Running", "Subject", "as_source", "as_target", "source_and_target"]
 
 
 @dataclass(frozen=True)
@@ -40,6 +47,8 @@ class Running:
     """run each model that is a file in a process of its own, with these limits"""
     thorough: bool = False
     """the source in every way that its runtime has, for the floor"""
+    torch: TorchOptions = field(default_factory=TorchOptions)
+    """how a PyTorch module is taken"""
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,9 @@ class Subject:
 def as_source(source: Any, options: Options, ops: Sequence[Any] = (), running: Running | None = None) -> Subject:
     """The model that is taken as right."""
     running = running or Running()
+    if is_torch(source):
+        module = capture_torch(source, running.torch)
+        return Subject(_name(source), [_eager(module)], lambda: TorchOracle(module), lambda: 0.0)
     if is_tflite(source):
         return _tflite_source(source, options, running)
     if is_tensorflow(source):
@@ -74,6 +86,38 @@ def as_source(source: Any, options: Options, ops: Sequence[Any] = (), running: R
         lambda: OnnxOracle(load_onnx(held), registry),
         lambda: allowed_ulps(load_onnx(held), registry),
     )
+
+
+def source_and_target(
+    source: Any, target: Any, options: Options, ops: Sequence[Any], running: Running
+) -> tuple[Subject, Model]:
+    """Both; a PyTorch module without an example takes one that fits the other model's inputs."""
+    if _lacks_example(source, running) and not is_torch(target):
+        model = as_target(target, options, running)
+        return as_source(source, options, ops, _with_example(running, model)), model
+    subject = as_source(source, options, ops, running)
+    if _lacks_example(target, running) and not is_torch(source):
+        running = _with_example(running, subject.executions[0])
+    return subject, as_target(target, options, running)
+
+
+def _lacks_example(model: Any, running: Running) -> bool:
+    """An exported program has one of its own."""
+    exported = type(model).__name__ == "ExportedProgram" or (_is_path(model) and Path(model).suffix == ".pt2")
+    return running.torch.example_inputs is None and is_torch(model) and not exported
+
+
+def _with_example(running: Running, other: Model) -> Running:
+    values = make_inputs(other.inputs, samples=2)[-1].values()
+    example = tuple(torch.from_numpy(value) for value in values)
+    given = running.torch.dynamic_shapes
+    dims = [{axis: d for axis, d in enumerate(port.shape or ()) if isinstance(d, str)} or None for port in other.inputs]
+    options = replace(running.torch, example_inputs=example, dynamic_shapes=dims if given is None else given)
+    return replace(running, torch=options)
+
+
+def _eager(module: TorchCaptured) -> TorchModel:
+    return TorchModel(functools.partial(run_eager, module.module, module.call), module.inputs, module.outputs)
 
 
 def _tflite_source(source: Any, options: Options, running: Running) -> Subject:
@@ -106,6 +150,8 @@ def as_target(target: Any, options: Options, running: Running | None = None) -> 
     """The model that is looked at, as its users run it; a loaded one is taken as it is."""
     if isinstance(target, Model):
         return target
+    if is_torch(target):
+        return _eager(capture_torch(target, running.torch if running is not None else TorchOptions()))
     signed = options.signature is not None and _has_signatures(target)
     named: dict[str, Any] = {"signature": options.signature} if signed else {}
     if running is not None and running.limits is not None:
@@ -129,9 +175,13 @@ def _has_signatures(target: Any) -> bool:
     return is_tflite(target) or (isinstance(target, (str, Path)) and (Path(target) / "saved_model.pb").exists())
 
 
+def _is_path(model: Any) -> bool:
+    return isinstance(model, (str, Path))
+
+
 def _file(model: Any) -> Path:
     """What a process of its own can open."""
-    if not isinstance(model, (str, Path)):
+    if not _is_path(model):
         raise UsageError(
             f"a {type(model).__name__} in memory can't be run in a process of its own",
             where="isolate",

@@ -64,7 +64,7 @@ def build_module(model: ir.Model, registry: Registry, source: Mapping[str, Any] 
         [inspect.Parameter(spec.name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for spec in signature]
     )
     with ThreadPoolExecutor(1) as elsewhere:
-        weights = WeightStore(registry, elsewhere)
+        weights = WeightStore(model, registry, elsewhere)
         function = tf.function(call, input_signature=signature, autograph=False).get_concrete_function()
     module = _module_class()(name="trueport")
     # What was traced, and not the tf.function, which would be traced once more when it is saved.

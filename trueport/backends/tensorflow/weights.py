@@ -1,9 +1,10 @@
 """Initializers in TensorFlow: weights become variables under their own names, parameters become constants.
 
 A weight is what training would change: floating point, and not a parameter of an operator (its
-declaration lists those as ``static``). Large integer tensors (quantized weights) are variables too, not
-trainable, so that no constant makes the graph large. A weight that a convolution wants in another
-order is stored in that order; the artifact records the permutation.
+declaration lists those as ``static``), nor left out where the model names its weights. Other large
+tensors (quantized weights, tables) are variables too, not trainable, so that no constant makes the graph
+large. A weight that a convolution wants in another order is stored in that order; the artifact records
+the permutation.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.ir.artifact import StoredWeight
 from trueport.ir.dtypes import COMPLEX, FLOATS, INTEGERS, numpy_dtype
 from trueport.ir.layouts import compose, held_names, identity
+from trueport.ir.marks import is_trained
 from trueport.ir.ports import CONTAINERS
 from trueport.mapping.bind import input_name
 from trueport.mapping.registry import Registry
@@ -46,7 +48,8 @@ class WeightStore:
     when it sees a variable being made.
     """
 
-    def __init__(self, registry: Registry, elsewhere: Executor) -> None:
+    def __init__(self, model: ir.Model, registry: Registry, elsewhere: Executor) -> None:
+        self._model = model
         self._registry = registry
         self._elsewhere = elsewhere
         self.variables: dict[str, Any] = {}
@@ -82,7 +85,7 @@ class WeightStore:
         make = functools.partial(
             tf.Variable,
             array,
-            trainable=tensor.dtype in FLOATS | COMPLEX and not self._only_used_as(value, "state"),
+            trainable=tensor.dtype in FLOATS | COMPLEX and self._is_trained(value),
             name=_variable_name(name),
             dtype=tf_dtype(tensor.dtype),
         )
@@ -95,9 +98,12 @@ class WeightStore:
     def _is_weight(self, value: ir.Value, tensor: ir.TensorProtocol) -> bool:
         if self._only_used_as(value, "static"):
             return False
-        if tensor.dtype in FLOATS | COMPLEX:
+        if tensor.dtype in FLOATS | COMPLEX and is_trained(self._model, value):
             return True
-        return tensor.dtype in INTEGERS and tensor.nbytes > LARGE_BYTES
+        return tensor.dtype in FLOATS | COMPLEX | INTEGERS and tensor.nbytes > LARGE_BYTES
+
+    def _is_trained(self, value: ir.Value) -> bool:
+        return is_trained(self._model, value) and not self._only_used_as(value, "state")
 
     def _only_used_as(self, value: ir.Value, role: str) -> bool:
         uses = list(value.uses())

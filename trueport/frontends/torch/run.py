@@ -9,7 +9,7 @@ from trueport.errors import InvalidInput
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
 
-__all__ = ["replay", "run_eager", "run_inner"]
+__all__ = ["held_tensors", "replay", "run_eager", "run_inner"]
 
 
 def run_eager(module: Any, call: Call, feeds: Mapping[str, Any]) -> dict[str, Any]:
@@ -52,7 +52,15 @@ def replay(program: Any, tensors: Sequence[Any]) -> list[Any]:
 
 
 def _placeholders(program: Any, tensors: Sequence[Any]) -> list[Any]:
-    """What each placeholder of the graph stands for: a weight, a buffer, a constant or an input."""
+    """What each placeholder of the graph stands for: something that the program holds, or an input."""
+    held = held_tensors(program)
+    given = iter(tensors)
+    names = [node.name for node in program.graph.nodes if node.op == "placeholder"]
+    return [held[name] if name in held else next(given) for name in names]
+
+
+def held_tensors(program: Any) -> dict[str, Any]:
+    """Weights, buffers and constants by the names of the placeholders that stand for them."""
     signature = program.graph_signature
     held = {**program.state_dict, **program.constants}
     targets = {
@@ -60,9 +68,7 @@ def _placeholders(program: Any, tensors: Sequence[Any]) -> list[Any]:
         **signature.inputs_to_buffers,
         **signature.inputs_to_lifted_tensor_constants,
     }
-    given = iter(tensors)
-    names = [node.name for node in program.graph.nodes if node.op == "placeholder"]
-    return [held[targets[name]] if name in targets else next(given) for name in names]
+    return {name: held[target] for name, target in targets.items()}
 
 
 def _tensors(call: Call, feeds: Mapping[str, Any]) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,9 @@ from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.capture import TorchCaptured
 from trueport.frontends.torch.places import line_of
 from trueport.frontends.torch.quiet import quiet
+from trueport.frontends.torch.registry import TORCH_COMPLEX
 from trueport.frontends.torch.script import translate_script
+from trueport.ir.marks import mark_trained
 from trueport.ir.provenance import LOCATION, ORIGIN
 from trueport.mapping.registry import Finding, Reason, Registry
 
@@ -48,11 +51,15 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
     """All operators that can't be translated come in one error."""
     if captured.program is None:
         return Translated(translate_script(captured), None, (), ())
-    table = {_operator(mapping.op): mapping.handler for mapping in registry if mapping.domain == _TORCH}
+    table, complex_table = (
+        {_operator(mapping.op): mapping.handler for mapping in registry if mapping.domain == domain}
+        for domain in (_TORCH, TORCH_COMPLEX)
+    )
     refused: dict[Any, Finding] = {}
     for _ in range(_MAX_REFUSED):
         try:
-            program = _export(captured.program, {**table, **dict.fromkeys(refused, _stand_in)})
+            with _complex_operands({**complex_table, **dict.fromkeys(refused, _stand_in)}):
+                program = _export(captured.program, {**table, **dict.fromkeys(refused, _stand_in)})
             break
         except Exception as error:  # the exporter wraps whatever a translation raises
             operator = _untranslated(error)
@@ -66,6 +73,8 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
         for node in graph.all_nodes():
             _mark(node)
+    _own_weights(model)
+    mark_trained(model, [name for name, weight in captured.module.named_parameters() if weight.requires_grad])
     _name_border(model, captured)
     _name_dims(model, captured)
     findings = tuple(_finding(node, registry) for node in _calls(captured.program))
@@ -82,6 +91,27 @@ def _export(program: Any, table: Mapping[Any, Callable[..., Any]]) -> Any:
             custom_translation_table=dict(table) or None,
             verbose=False,
         )
+
+
+@contextmanager
+def _complex_operands(table: Mapping[Any, Callable[..., Any]]) -> Iterator[None]:
+    """Translations for complex operands: the exporter has such, but takes none from others."""
+    from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+    plain = vars(ONNXRegistry)["from_torchlib"]
+    read = ONNXRegistry.from_torchlib
+
+    def extended(*args: Any, **options: Any) -> Any:
+        found = read(*args, **options)
+        for operator, handler in table.items():
+            found.register_op(operator, handler, is_complex=True)
+        return found
+
+    ONNXRegistry.from_torchlib = staticmethod(extended)  # type: ignore[assignment, method-assign, unused-ignore]
+    try:
+        yield
+    finally:
+        ONNXRegistry.from_torchlib = plain
 
 
 def _operator(name: str) -> Any:
@@ -180,6 +210,14 @@ def _refuse_mutations(program: Any) -> None:
 def _input_mutations(program: Any) -> Iterator[Loss]:
     for name in program.graph_signature.user_inputs_to_mutate.values():
         yield Loss(f"input {name!r}", "written into", "the converted model leaves its inputs as they are", EXACT)
+
+
+def _own_weights(model: ir.Model) -> None:
+    """Copies: the exporter's tensors are the module's own memory, which goes on being trained."""
+    for name, value in model.graph.initializers.items():
+        if value.const_value is not None:
+            array = value.const_value.numpy().copy()
+            value.const_value = ir.Tensor(array, dtype=value.const_value.dtype, name=name)
 
 
 def _name_border(model: ir.Model, captured: TorchCaptured) -> None:

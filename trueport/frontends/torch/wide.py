@@ -17,7 +17,7 @@ from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
 from trueport.frontends.torch.rounding import is_sum, makes_numbers
 
-__all__ = ["WideModule"]
+__all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
 _NARROW = ("float32", "float16", "bfloat16")
 _ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
@@ -29,17 +29,15 @@ class WideModule:
     def __init__(self, module: Any, call: Call) -> None:
         self._call = call
         self._module = copy.deepcopy(module).double()
-        floats = [tensor.dtype for tensor in (*_state(module), *call.tensors) if tensor.is_floating_point()]
-        # The coarsest type that the module holds: what a float32 part of it rounds is less than that.
-        self._unit = max((_ROUNDOFF.get(_word(dtype), 0.0) for dtype in floats), default=2.0**-24)
+        self.unit = coarsest_unit(module, call)
 
     def run(self, feeds: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
         """Results by name; with a ``seed`` errors of rounding are put in."""
         given = [
-            _widened(as_tensor(feeds[name], like))
+            widened(as_tensor(feeds[name], like))
             for name, like in zip(self._call.names, self._call.tensors, strict=True)
         ]
-        mode = _Mode() if seed is None else _Mode(self._unit, np.random.default_rng(seed))
+        mode = _Mode() if seed is None else _Mode(self.unit, np.random.default_rng(seed))
         try:
             with inference(self._module), _dispatch_mode(mode):
                 results = self._call.run(self._module, given)
@@ -48,6 +46,17 @@ class WideModule:
                 f"PyTorch can't run it in float64: {' '.join(str(error).split())[:200]}", where="the module"
             ) from error
         return {name: as_array(value) for name, value in results.items()}
+
+
+def coarsest_unit(module: Any, call: Call) -> float:
+    """The roundoff of the coarsest type that a module holds: what a finer part of it rounds is less than that."""
+    floats = [tensor.dtype for tensor in (*_state(module), *call.tensors) if tensor.is_floating_point()]
+    return max((_ROUNDOFF.get(_word(dtype), 0.0) for dtype in floats), default=2.0**-24)
+
+
+def widening(unit: float, generator: np.random.Generator | None) -> Any:
+    """A context in which all that PyTorch dispatches is widened; with a generator it errs by ``unit``."""
+    return _dispatch_mode(_Mode(unit, generator))
 
 
 class _Mode:
@@ -61,9 +70,9 @@ class _Mode:
         writes = operator._schema.is_mutable
         given = {name: _wide_type(value) for name, value in kwargs.items()}
         # What an operator writes into must stay the tensor that it is.
-        wide = _each(lambda value: _wide_type(value if writes else _widened(value)), list(args))
+        wide = _each(lambda value: _wide_type(value if writes else widened(value)), list(args))
         made = operator(*wide, **given)
-        made = made if writes else _each(_widened, made)
+        made = made if writes else _each(widened, made)
         if self._generator is None or not makes_numbers(operator):
             return made
         if writes:
@@ -105,7 +114,7 @@ def _wide_type(value: Any) -> Any:
     return value
 
 
-def _widened(value: Any) -> Any:
+def widened(value: Any) -> Any:
     if not isinstance(value, torch.Tensor):
         return value
     if value.is_complex():
