@@ -12,14 +12,14 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.functions import FunctionLibrary
-from trueport.ir.artifact import InnerValue
+from trueport.ir.artifact import ArtifactMap, InnerValue
 from trueport.ir.layouts import source_names
 from trueport.ir.ports import Port
 from trueport.ir.provenance import origins
 from trueport.lazy import LazyModule
 from trueport.report.graphs import Graph, GraphNode, GraphValue
 
-__all__ = ["owners", "tensorflow_constants", "tensorflow_graph"]
+__all__ = ["holders", "owners", "tensorflow_constants", "tensorflow_graph"]
 
 tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
 
@@ -32,13 +32,17 @@ _LONGEST = 80
 
 
 def tensorflow_graph(
-    graph: Any, outputs: Sequence[Port] = (), came_from: Mapping[str, tuple[str, ...]] | None = None
+    graph: Any,
+    outputs: Sequence[Port] = (),
+    came_from: Mapping[str, tuple[str, ...]] | None = None,
+    holds: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Graph:
     """A FuncGraph whose outputs are called as ``outputs`` say; functions that it calls are written out.
 
-    ``came_from``: source nodes by outermost name scope, where the graph was made from a source.
+    Where it was made from a source, ``came_from`` are the source's nodes by outermost name scope, and ``holds`` those
+    by the operation whose tensor holds what they make.
     """
-    drawing = _Drawing(came_from or {})
+    drawing = _Drawing(came_from or {}, holds or {})
     drawing.draw(graph, _given(graph))
     fed = [tensor for tensor in graph.inputs if tensor.dtype.name != "resource"]
     return Graph(
@@ -53,7 +57,7 @@ def tensorflow_graph(
 
 def tensorflow_constants(graph: Any) -> dict[str, Callable[[], np.ndarray]]:
     """The constants of a graph under the names they are drawn with, each read when it is called for."""
-    drawing = _Drawing({})
+    drawing = _Drawing({}, {})
     drawing.draw(graph, _given(graph))
     values = {inner.name: outer for outer, inner in graph.captures}
     variables = {_name(tensor): variable for tensor, variable in _variables(graph)}
@@ -81,14 +85,14 @@ def _variables(graph: Any) -> list[tuple[Any, Any]]:
 class _Drawing:
     """Nodes of a graph and of the functions it calls, in the order of making."""
 
-    def __init__(self, came_from: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, came_from: Mapping[str, tuple[str, ...]], holds: Mapping[str, tuple[str, ...]]) -> None:
         self.nodes: list[GraphNode] = []
         self.constants: dict[str, GraphValue] = {}
         self.numbers: dict[str, Callable[[], np.ndarray]] = {}
         """constants that stand in the graph itself"""
         self.names: dict[str, str] = {}
         """of the outermost graph: its tensors, and what they are called here"""
-        self._came_from = came_from
+        self._came_from, self._holds = came_from, holds
         self._library = FunctionLibrary()
 
     def draw(self, graph: Any, given: Mapping[str, str], prefix: str = "") -> dict[str, str]:
@@ -138,8 +142,12 @@ class _Drawing:
             attributes,
             tuple(names[tensor.name] for tensor in operation.inputs),
             tuple(_value(tensor, names[tensor.name]) for tensor in operation.outputs),
-            self._came_from.get(operation.name.split("/")[0], ()),
+            self._origins(operation.name),
         )
+
+    def _origins(self, name: str) -> tuple[str, ...]:
+        known = self._came_from.get(name.split("/")[0], ())
+        return tuple(dict.fromkeys((*known, *self._holds.get(name, ()))))
 
 
 def _output_names(graph: Any, ports: Sequence[Port]) -> tuple[str, ...]:
@@ -177,6 +185,20 @@ def _short(value: Any) -> str:
         return f"{getattr(value, kind):g}" if kind == "f" else str(getattr(value, kind))
     text = re.sub(r"\w+: ", "", " ".join(str(getattr(value, kind or "i")).split()))
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def holders(stored: ArtifactMap) -> dict[str, tuple[str, ...]]:
+    """Operations of a converted model, and the source's nodes whose results stand in their tensors.
+
+    A node that only turns axes leaves no operation behind: it is known by the tensor that it became a name for.
+    """
+    found: dict[str, list[str]] = {}
+    for node in stored.source.get("nodes", ()):
+        for value in node["outputs"]:
+            if value in stored.values:
+                operation = stored.values[value].tensor.rpartition(":")[0]
+                found.setdefault(operation, []).append(node["name"] or node["outputs"][0])
+    return {operation: tuple(nodes) for operation, nodes in found.items()}
 
 
 def owners(nodes: Iterable[ir.Node], held: Mapping[str, InnerValue]) -> dict[str, tuple[str, ...]]:

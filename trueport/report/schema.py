@@ -48,7 +48,6 @@ def _from_1(data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **dict.fromkeys(("went_in", "came_out", "setting", "graphs", "profile")),
         "remarks": [],
-        "remarks": [],
         **data,
         "schema": "trueport-report/2",
         "verdict": comparison["verdict"] if comparison else None,

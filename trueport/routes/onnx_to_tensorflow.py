@@ -20,7 +20,7 @@ from trueport.mapping.registry import Finding
 from trueport.mapping.user import with_user_ops
 from trueport.passes.pipeline import canonicalize
 from trueport.report.graphs import Graph, findings_by_origin, onnx_graph, typed_like
-from trueport.report.graphs_tensorflow import owners, tensorflow_graph
+from trueport.report.graphs_tensorflow import holders, owners, tensorflow_graph
 from trueport.routes.base import Ops, Route
 from trueport.runtimes.base import Model
 from trueport.runtimes.detect import load_model, load_sources
@@ -97,7 +97,8 @@ class OnnxToTensorflow(Route):
 
     def target_graph(self) -> Graph:
         built = self.built
-        return tensorflow_graph(built.function.graph, built.outputs, owners(self.graph().graph, built.map.values))
+        came_from = owners(self.graph().graph, built.map.values)
+        return tensorflow_graph(built.function.graph, built.outputs, came_from, holders(built.map))
 
     def findings_by_node(self) -> Mapping[str, Finding]:
         return findings_by_origin(self.graph().graph.all_nodes(), self.findings)
