@@ -98,7 +98,9 @@ def _shown(seconds: float | None) -> str:
 def _against(result: Conversion, peer: str, what: str) -> str:
     """Ours as a multiple of the peer's; of a peer that was ended, no more than a bound is known."""
     ours = getattr(result, what)(OURS.name)
-    if result.late(peer) and what in ("process", "cpu") and ours:
+    if result.late(peer) and what in ("call", "peak"):
+        return "–"
+    if result.late(peer) and ours:
         ended = [run.outcome.seconds if what == "process" else run.outcome.cpu for run in result.runs[peer]]
         return f"< {ours / max(ended):.2f}"
     return "fails" if result.failure(peer) else ratio(ours, getattr(result, what)(peer))
