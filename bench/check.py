@@ -27,11 +27,15 @@ def report(nodes: int, gigabytes: float, rounds: int) -> str:
         command = [sys.executable, "-m", "trueport", "check", str(model), "--to", "tensorflow"]
         done = [run(command, limit=120, folder=Path(folder)) for _ in range(rounds)]
     failure = next((one.failure for one in done if one.failure), "")
-    seconds, peak = min(one.seconds for one in done), max(one.peak_bytes for one in done)
-    row = [str(count), f"{gigabytes:g}", failure or f"{seconds:.2f}", f"{peak / 1e6:.0f}"]
+    seconds, cpu = min(one.seconds for one in done), min(one.cpu for one in done)
+    peak = max(one.peak_bytes for one in done)
+    row = [str(count), f"{gigabytes:g}", failure or f"{seconds:.2f}", f"{cpu:.2f}", f"{peak / 1e6:.0f}"]
     row += [f"{ALLOWED_SECONDS:g}", f"{ALLOWED_BYTES / 1e6:.0f}"]
-    columns = ["nodes", "weights, GB", "seconds", "peak, MB", "allowed s", "allowed MB"]
-    notes = [f"best of {rounds} fresh processes, imports included; external weights of which nothing is read"]
+    columns = ["nodes", "weights, GB", "seconds", "CPU seconds", "peak, MB", "allowed s", "allowed MB"]
+    notes = [
+        f"best of {rounds} fresh processes, imports included; external weights of which nothing is read",
+        "on a machine that others use, CPU seconds are what a free one would take",
+    ]
     return render("Check: a large ONNX model", columns, [row], notes)
 
 

@@ -18,6 +18,7 @@ from trueport.cli.words import (
     Json,
     Names,
     Ops,
+    Quiet,
     Shapes,
     Signature,
     Source,
@@ -59,6 +60,7 @@ def check(
     trust: Trust = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="list every node of a finding")] = False,
     json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Say what would not survive a conversion, node by node, without converting.
 
@@ -68,7 +70,8 @@ def check(
     from trueport.pipeline import check as check_model
 
     result = check_model(source, to, ops=ops or (), **source_options(locals()))
-    _show(result, Format.JSON if json else form, every=verbose)
+    if not quiet:
+        _show(result, Format.JSON if json else form, every=verbose)
     raise typer.Exit(_exit_code(result, strict=strict))
 
 
