@@ -49,8 +49,14 @@ def test_the_same_seed_gives_the_same_bytes() -> None:
 
 @pytest.mark.parametrize(
     ("dims", "sizes"),
-    [(None, {1, 3, 2, 8}), ({"N": [2, 4]}, {2, 4}), ({"N": range(1, 11)}, {1, 5, 10}), ({"x:0": [6]}, {6})],
-    ids=["by default", "listed", "bounds", "by place"],
+    [
+        (None, {1, 3, 2, 8}),
+        ({"N": [2, 4]}, {2, 4}),
+        ({"N": range(1, 11)}, {1, 5, 10}),
+        ({"x:0": [6]}, {6}),
+        ({"batch": [4]}, {4}),
+    ],
+    ids=["by default", "listed", "bounds", "by place", "the first"],
 )
 def test_open_dims_take_several_sizes(dims: Any, sizes: set[int]) -> None:
     assert {feeds["x"].shape[0] for feeds in inputs_of(ZOO["cnn"](), dims=dims)} == sizes

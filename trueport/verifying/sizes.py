@@ -101,11 +101,11 @@ def _rows(
 
 
 def _resolved(name: str, ports: Sequence[Port], known: Mapping[str, bool]) -> str:
-    """A dim's own name; ``INPUT:AXIS``; or ``batch`` for first axes that have no name."""
+    """A dim's own name; ``INPUT:AXIS``; or ``batch`` for a first axis that has another name, or none."""
     if name in known:
         return name
-    if name == "batch" and "axis 0" in known:
-        return "axis 0"
+    if name == "batch" and any(known.values()):
+        return next(key for key, first in known.items() if first)
     for port in ports:
         axes = [axis for axis, dim in enumerate(port.shape or ()) if not isinstance(dim, int)]
         for axis in axes:
