@@ -1,0 +1,117 @@
+"""Each error message, whole, as a user sees it; a place that raises one and has no case fails.
+
+The texts stand in ``messages/``, one file per case. ``python -m tests.errors.test_errors write`` writes them anew, to
+be read before they are committed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from tests.errors import cases_files, cases_running, cases_tensorflow, cases_torch, cases_usage
+from tests.errors.case import Case
+from tests.errors.sites import Site, all_sites, recorded
+from trueport.errors import TrueportError
+
+MESSAGES = Path(__file__).parent / "messages"
+WITHOUT_CASE = Path(__file__).parent / "without_case.txt"
+_MODULES = (cases_files, cases_usage, cases_running, cases_tensorflow, cases_torch)
+CASES = [case for module in _MODULES for case in module.CASES]
+_ROOT = Path(__file__).parents[2]
+_SEEN: dict[str, set[Site]] = {}
+
+
+@contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def shown(case: Case, folder: Path) -> str:
+    """What stands on stderr: of a command what it prints, of a function the error that ends the program."""
+    stderr = StringIO()
+    with _inside(folder), recorded() as sites, redirect_stderr(stderr), redirect_stdout(StringIO()):
+        try:
+            case.provoke()
+        except SystemExit as stop:
+            assert stop.code == 2, f"exit code {stop.code}"
+        except TrueportError as error:
+            stderr.write(f"{type(error).__module__}.{type(error).__name__}: {error}\n")
+        else:
+            raise AssertionError("there was no error")
+    _SEEN[case.name] = sites
+    return _lasting(stderr.getvalue(), folder)
+
+
+def _lasting(text: str, folder: Path) -> str:
+    """Without what differs from machine to machine and from run to run."""
+    for path, word in ((folder, "."), (_ROOT, "<project>"), (Path(tempfile.gettempdir()), "<tmp>")):
+        text = text.replace(str(path.resolve()), word).replace(str(path), word)
+    text = text.replace(f"onnx {onnx.__version__}", "onnx <version>").replace(np.__version__, "<numpy>")
+    text = re.sub(r'(\.py:|\.py", line )\d+', r"\1<line>", text)
+    return re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_message_whole(case: Case, tmp_path: Path) -> None:
+    assert shown(case, tmp_path) == _file(case).read_text(encoding="utf-8")
+
+
+def test_every_message_has_place_reason_and_remedy_on_one_screen() -> None:
+    for case in CASES:
+        text = _file(case).read_text(encoding="utf-8")
+        assert len(text.splitlines()) <= 24, case.name
+        assert "Traceback" not in text, case.name
+
+
+def test_no_message_outlives_its_case() -> None:
+    assert {path.stem for path in MESSAGES.iterdir()} == {_file(case).stem for case in CASES}
+
+
+def test_every_place_that_raises_has_a_case() -> None:
+    """What has none yet is listed: a new place fails here until it has a case."""
+    if len(_SEEN) < len(CASES):
+        pytest.skip("needs all cases above in the same run")
+    listed = set(WITHOUT_CASE.read_text(encoding="utf-8").splitlines())
+    assert _uncovered() <= listed, sorted(_uncovered() - listed)
+
+
+def _uncovered() -> set[str]:
+    seen = {site for sites in _SEEN.values() for site in sites}
+    return {str(site) for site in set(all_sites().values()) - seen}
+
+
+def _file(case: Case) -> Path:
+    return MESSAGES / f"{case.name}.txt"
+
+
+def _write() -> None:
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                text = shown(case, Path(folder))
+            except Exception as error:
+                print(f"{case.name}: {type(error).__name__}: {error}"[:300], file=sys.__stderr__)
+                continue
+        _file(case).write_text(text, encoding="utf-8")
+    WITHOUT_CASE.write_text("\n".join(sorted(_uncovered())) + "\n", encoding="utf-8")
+    print(f"{len(CASES)} cases; {len(set(all_sites().values()))} places, {len(_uncovered())} without a case")
+
+
+if __name__ == "__main__" and sys.argv[1:] == ["write"]:
+    _write()
