@@ -3,11 +3,38 @@
 from __future__ import annotations
 
 import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from trueport.errors import MissingDependency
 
-__all__ = ["LazyModule"]
+__all__ = ["LazyModule", "defer"]
+
+
+def defer(*modules: str) -> None:
+    """Have modules that libraries import in passing executed when they are first used; none that is loaded already."""
+    if not any(isinstance(finder, _Deferring) for finder in sys.meta_path):
+        sys.meta_path.insert(0, _Deferring(frozenset(modules)))
+
+
+class _Deferring(importlib.abc.MetaPathFinder):
+    """Finds what the usual finder finds, to be executed later."""
+
+    def __init__(self, modules: frozenset[str]) -> None:
+        self._modules = modules
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        spec = importlib.machinery.PathFinder.find_spec(name, path) if name in self._modules else None
+        if spec is not None and spec.loader is not None:
+            spec.loader = importlib.util.LazyLoader(spec.loader)
+        return spec
 
 
 class LazyModule:
