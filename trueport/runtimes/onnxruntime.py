@@ -148,15 +148,23 @@ class OnnxRuntimeModel(Model):
 
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         given = {self._held(name).tensor: _turned(array, self._held(name)) for name, array in fed.items()}
-        held = [self._held(name) for name in fetch]
-        part = self._between(given, [value.tensor for value in held])
+        # What a node that was dropped makes is a given value under another name.
+        same = [name for name in fetch if name not in fed and self._held(name).tensor in given]
+        asked = [name for name in fetch if name not in same]
+        held = [self._held(name) for name in (*same, *asked)]
+        return _restored(
+            [*same, *asked], held, [*(given[v.tensor] for v in held[: len(same)]), *self._part(given, asked, feeds)]
+        )
+
+    def _part(self, given: Mapping[str, Any], asked: Sequence[str], feeds: Mapping[str, Any]) -> list[Any]:
+        """The values that are asked for, made of given ones and of the model's inputs."""
+        if not asked:
+            return []
+        wanted = [self._held(name).tensor for name in asked]
         own = {port.name: _feed(port, feeds[port.name]) for port in self.inputs}
         everything = {**own, **given, **{_given_name(name): array for name, array in given.items()}}
-        session = self._open(part)
-        arrays = session.run(
-            [value.tensor for value in held], {i.name: everything[i.name] for i in session.get_inputs()}
-        )
-        return _restored(fetch, held, arrays)
+        session = self._open(self._between(given, wanted))
+        return list(session.run(wanted, {i.name: everything[i.name] for i in session.get_inputs()}))
 
     def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
         """The given values keep their names; where one is held in another order, a transpose leads to it."""

@@ -101,13 +101,18 @@ class FunctionModel(Model):
         # A tensor may hold two of the source's values, which differ by the order of axes only: it is given once.
         given = {value.tensor: (value, array) for value, array in ((self._held(name), a) for name, a in fed.items())}
         arrays = [np.transpose(array, value.perm) if value.perm else array for value, array in given.values()]
-        held = [self._held(name) for name in fetch]
-        run = self._prune([value.tensor for value in held], list(given))
-        values = run(*(_tensor(array) for array in (*parts.values(), *arrays)))
-        return {
-            name: value.numpy().transpose(np.argsort(h.perm)) if h.perm else value.numpy()
-            for name, h, value in zip(fetch, held, values, strict=True)
-        }
+        turned = dict(zip(given, arrays, strict=True))
+        # A node that does nothing is no operation here: what it makes is a given tensor under another name.
+        same = {name: turned[self._held(name).tensor] for name in fetch if self._is_given(name, fed, given)}
+        asked = [name for name in fetch if name not in same]
+        run = self._prune([self._held(name).tensor for name in asked], list(given))
+        values = run(*(_tensor(array) for array in (*parts.values(), *arrays))) if asked else ()
+        made = same | {name: value.numpy() for name, value in zip(asked, values, strict=True)}
+        orders = {name: self._held(name).perm for name in fetch}
+        return {n: made[n].transpose(np.argsort(perm)) if perm else made[n] for n, perm in orders.items()}
+
+    def _is_given(self, name: str, fed: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+        return name not in fed and self._held(name).tensor in given
 
     def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
         """A SavedModel whose ``part`` takes the given values in the order of their names."""

@@ -99,4 +99,7 @@ def _noisy(predicted: Any, case: NodeCase) -> Sequence[Any]:
         or case.truth.shape != np.shape(predicted)
     ):
         return ()
-    return [predicted + (run - case.truth) for run in case.noisy if np.shape(run) == case.truth.shape]
+    with np.errstate(all="ignore"):
+        errors = [run - case.truth for run in case.noisy if np.shape(run) == case.truth.shape]
+    # Where the truth is NaN or infinite its noise says nothing about another number in that place.
+    return [predicted + np.where(np.isfinite(error), error, 0) for error in errors]
