@@ -32,6 +32,15 @@ Dims = Annotated[
     typer.Option("--dims", metavar="BATCH=1,3,8", help="sizes of an open dim, or bounds: batch=1..64; INPUT:AXIS=4"),
 ]
 Limit = Annotated[float | None, typer.Option("--k", help="how many times what rounding explains is still faithful")]
+Strict = Annotated[bool, typer.Option("--strict", help="only the same bits are faithful")]
+Relative = Annotated[float | None, typer.Option(help="call what is this near to the source *within tolerance*")]
+Absolute = Annotated[float | None, typer.Option(help="the same, absolute: |difference| ≤ atol + rtol · |source|")]
+Thorough = Annotated[
+    bool, typer.Option("--thorough", help="run the source in every way its runtime has, for its noise")
+]
+Isolate = Annotated[bool, typer.Option("--isolate", help="run the models in processes of their own")]
+Timeout = Annotated[float | None, typer.Option(help="seconds that one run may take, with --isolate")]
+Memory = Annotated[str | None, typer.Option(metavar="2GB", help="what one process may hold, with --isolate")]
 
 
 def verify(
@@ -42,17 +51,13 @@ def verify(
     seed: Seed = 0,
     dims: Dims = None,
     k: Limit = None,
-    strict: Annotated[bool, typer.Option("--strict", help="only the same bits are faithful")] = False,
-    rtol: Annotated[float | None, typer.Option(help="call what is this near to the source *within tolerance*")] = None,
-    atol: Annotated[
-        float | None, typer.Option(help="the same, absolute: |difference| ≤ atol + rtol · |source|")
-    ] = None,
-    thorough: Annotated[
-        bool, typer.Option("--thorough", help="run the source in every way its runtime has, for its noise")
-    ] = False,
-    isolate: Annotated[bool, typer.Option("--isolate", help="run the models in processes of their own")] = False,
-    timeout: Annotated[float | None, typer.Option(help="seconds that one run may take, with --isolate")] = None,
-    memory: Annotated[str | None, typer.Option(metavar="2GB", help="what one process may hold, with --isolate")] = None,
+    strict: Strict = False,
+    rtol: Relative = None,
+    atol: Absolute = None,
+    thorough: Thorough = False,
+    isolate: Isolate = False,
+    timeout: Timeout = None,
+    memory: Memory = None,
     signature: Signature = None,
     example: Example = None,
     dynamic: Dynamic = None,
@@ -72,29 +77,13 @@ def verify(
     from trueport.fidelity import Verdict
     from trueport.report.verification import render
 
+    fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
+    asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol, "thorough": thorough}
+    limits: dict[str, Any] = {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
+    taken: dict[str, Any] = {"signature": signature, "dynamic_shapes": dynamic, "trust": trust, "ops": ops or ()}
     with progress(enabled=not (json or quiet)) as step:
         step("verify")
-        found = compare(
-            source,
-            target,
-            data=data or None,
-            samples=samples,
-            seed=seed,
-            dims=read_dims(dims),
-            k=k,
-            strict=strict,
-            rtol=rtol,
-            atol=atol,
-            thorough=thorough,
-            isolate=isolate,
-            timeout=timeout,
-            memory=read_bytes(memory),
-            ops=ops or (),
-            signature=signature,
-            example_inputs=example or None,
-            dynamic_shapes=dynamic,
-            trust=trust,
-        )
+        found = compare(source, target, example_inputs=example or None, **fed, **asked, **limits, **taken)
     if not quiet:
         typer.echo(render(found, json=json))
     good = found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE)
