@@ -19,10 +19,15 @@ from trueport.errors import (
     Unsupported,
     UsageError,
 )
+from trueport.lazy import defer
+
+# onnx_ir needs SymPy to calculate with the names of dims; importing it takes longer than all of onnx_ir.
+defer("sympy", "onnx_ir._symbolic_shapes")
 
 if TYPE_CHECKING:
     from trueport import surgery
     from trueport.comparison import locate, verify
+    from trueport.frontends.torch.registry import maps_torch
     from trueport.mapping.declare import maps
     from trueport.pipeline import Conversion, check, convert, convert_file
     from trueport.report.data import Report
@@ -48,6 +53,7 @@ __all__ = [
     "load",
     "locate",
     "maps",
+    "maps_torch",
     "surgery",
     "verify",
 ]
@@ -61,6 +67,7 @@ _LAZY = {
     "load": ("trueport.runtimes.detect", "load_model"),
     "locate": ("trueport.comparison", "locate"),
     "maps": ("trueport.mapping.declare", "maps"),
+    "maps_torch": ("trueport.frontends.torch.registry", "maps_torch"),
     "verify": ("trueport.comparison", "verify"),
 }
 
