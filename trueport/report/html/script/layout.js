@@ -27,7 +27,9 @@ function layGroup(group) {
   group.bends = new Map();
   for (const cell of cells.slice(items.length)) {
     const key = cell.edge.join(" ");
-    (group.bends.get(key) || group.bends.set(key, []).get(key)).push([cell.x + cell.width / 2, cell.y + cell.height / 2]);
+    // Straight down beside the row: it is between rows that a line moves aside.
+    const x = cell.x + cell.width / 2, ends = [[x, cell.top + PAD + top], [x, cell.bottom + PAD + top]];
+    (group.bends.get(key) || group.bends.set(key, []).get(key)).push(...ends);
   }
   Object.assign(group, { width: wide, height: height + 2 * PAD + top, laid: true });
 }
@@ -58,7 +60,8 @@ function layersOf(items, edges) {
 
 /** Edges over several layers get a thin cell in each, so that nothing is drawn across a node. */
 function withBends(items, edges, layer) {
-  const cells = items.map((item, index) => ({ layer: layer[index], width: item.width, height: item.height, index }));
+  const port = (item, name) => (item.kind === "group" && item.open && item[name] ? item[name].dx + item[name].width / 2 : item.width / 2);
+  const cells = items.map((item, index) => ({ layer: layer[index], width: item.width, height: item.height, head: port(item, "enter"), foot: port(item, "leave") }));
   const into = new Map();
   const link = (a, b) => (into.get(b) || into.set(b, []).get(b)).push(a);
   let spare = 4 * items.length + 2000;
@@ -67,7 +70,7 @@ function withBends(items, edges, layer) {
     if (span > LONGEST || span > spare) { if (span <= 1) link(cells[a], cells[b]); continue; }
     let last = cells[a];
     for (let at = layer[a] + 1; at < layer[b]; at += 1) {
-      const bend = { layer: at, width: 10, height: 0, edge: [a, b] };
+      const bend = { layer: at, width: 10, height: 0, head: 5, foot: 5, edge: [a, b] };
       cells.push(bend);
       link(last, bend);
       last = bend;
@@ -83,24 +86,24 @@ function setColumns(rows, into) {
   const out = new Map();
   for (const [cell, from] of into) for (const other of from) (out.get(other) || out.set(other, []).get(other)).push(cell);
   rows.forEach((row) => row.forEach((cell, index) => Object.assign(cell, { x: 0, tie: index })));
-  rows.forEach((row) => setRow(row, into));
-  [...rows].reverse().forEach((row) => setRow(row, out));
-  rows.forEach((row) => setRow(row, into));
+  rows.forEach((row) => setRow(row, into, "head", "foot"));
+  [...rows].reverse().forEach((row) => setRow(row, out, "foot", "head"));
+  rows.forEach((row) => setRow(row, into, "head", "foot"));
 }
 
-/** One row by the middle of its neighbours on one side; what has none there stays where it is. */
-function setRow(row, neighbours) {
-  const middle = (cell) => cell.x + cell.width / 2;
+/** One row by its neighbours on one side, end to end; what has none there stays where it is. */
+function setRow(row, neighbours, mine, theirs) {
   for (const cell of row) {
     const from = neighbours.get(cell);
-    cell.want = from ? from.reduce((sum, other) => sum + middle(other), 0) / from.length : middle(cell);
+    cell.want = from ? from.reduce((sum, other) => sum + other.x + other[theirs], 0) / from.length - cell[mine] : cell.x;
   }
   // A bend that leaves the same node as a real one goes to its right.
-  row.sort((a, b) => a.want - b.want || (a.edge ? 1 : 0) - (b.edge ? 1 : 0) || a.tie - b.tie);
+  const middle = (cell) => cell.want + cell.width / 2;
+  row.sort((a, b) => middle(a) - middle(b) || (a.edge ? 1 : 0) - (b.edge ? 1 : 0) || a.tie - b.tie);
   let right = -Infinity;
-  for (const cell of row) { cell.x = Math.max(cell.want - cell.width / 2, right); right = cell.x + cell.width + GAP.x; }
+  for (const cell of row) { cell.x = Math.max(cell.want, right); right = cell.x + cell.width + GAP.x; }
   const nodes = row.filter((cell) => !cell.edge), judged = nodes.length ? nodes : row;
-  const shift = judged.reduce((sum, cell) => sum + cell.want - middle(cell), 0) / judged.length;
+  const shift = judged.reduce((sum, cell) => sum + cell.want - cell.x, 0) / judged.length;
   row.forEach((cell) => (cell.x += shift));
 }
 
@@ -108,7 +111,7 @@ function setRows(rows) {
   let top = 0;
   for (const row of rows) {
     const height = row.reduce((most, cell) => Math.max(most, cell.height), 0);
-    row.forEach((cell) => Object.assign(cell, { y: top + (height - cell.height) / 2, bottom: top + height }));
+    row.forEach((cell) => Object.assign(cell, { y: top + (height - cell.height) / 2, top, bottom: top + height }));
     top += height + GAP.y;
   }
 }

@@ -170,7 +170,7 @@ class Search {
   }
 
   show() {
-    this.list.replaceChildren(...this.hits.map((node, index) => el("li", { role: "option", id: `hit-${index}`, "aria-selected": String(index === this.at), onpointerdown: () => this.take(index) }, el("span", { class: "soft" }, node.side), el("b", {}, node.op), el("span", { class: "mono" }, node.name))));
+    this.list.replaceChildren(...this.hits.map((node, index) => el("li", { role: "option", id: `hit-${index}`, "aria-selected": String(index === this.at), onpointerdown: () => this.take(index) }, el("span", { class: "soft" }, node.side), el("b", {}, node.op), el("span", { class: "mono" }, el("bdi", {}, node.name)))));
     if (!this.hits.length) this.list.append(el("li", { role: "option", "aria-selected": "false" }, el("span", {}), "Nothing found"));
     this.list.hidden = false;
     this.input.setAttribute("aria-expanded", "true");

@@ -62,7 +62,7 @@ class Plot {
     const { aligned, values, culprit, why, causes } = this.profile;
     const found = culprit ? `The first node that departs by itself makes ${culprit}. ${(causes || []).join(" ")}` : why ? `No node departs by itself: ${why}.` : "";
     const share = values ? `${whole(aligned)} of ${whole(values)} inner values are known in both models.` : "";
-    return el("p", { class: "note" }, `${found} ${share} Distances are the largest of each value, from the float64 truth.`);
+    return el("p", { class: "note" }, `${found} ${share} Distances are the largest of each value, from the float64 truth; a ratio (×) is that of the worst element, over its own floor.`);
   }
 
   bands() {
