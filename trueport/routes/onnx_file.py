@@ -20,7 +20,7 @@ __all__ = ["checked_opset", "known_to_run", "own_names"]
 def known_to_run(place: Path) -> None:
     """ONNX Runtime takes the file, or nothing is kept of it."""
     try:
-        OnnxRuntimeModel(place).prepare()
+        OnnxRuntimeModel(place).try_out()
     except Exception as error:  # ONNX Runtime raises types of its own, not public ones
         raise EmitError(
             f"ONNX Runtime does not take the model that was made: {' '.join(str(error).split())[:400]}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +13,14 @@ from trueport.backends.onnx.amend import amend
 from trueport.backends.onnx.kernels import faster_opset, fit_kernels, lacking, newest_opset
 from trueport.backends.onnx.save import write_onnx
 from trueport.backends.tensorflow.registry import registry as onnx_operators
-from trueport.errors import EmitError, UsageError
+from trueport.errors import UsageError
 from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.load import load_captured, settle_outputs
 from trueport.frontends.tensorflow.registry import registry
 from trueport.frontends.tensorflow.sources import Options, capture_source
 from trueport.frontends.tensorflow.state import keeping_state
 from trueport.ir.artifact import ArtifactMap
-from trueport.ir.ports import Port, make_ports
-from trueport.ir.schemas import CANONICAL_OPSETS
+from trueport.ir.ports import Port
 from trueport.ir.widening import Kernel
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
@@ -32,6 +30,7 @@ from trueport.passes.outgoing import DEFAULT_OPSET, OLDEST_OPSET, arrange_for_on
 from trueport.report.graphs import Graph, onnx_graph
 from trueport.report.graphs_tensorflow import tensorflow_graph
 from trueport.routes.base import Ops, Route
+from trueport.routes.onnx_file import checked_opset, known_to_run, own_names
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, extensions_library
 from trueport.runtimes.tensorflow import FunctionModel
@@ -53,7 +52,7 @@ class TensorflowToOnnx(Route):
             extensions_library()  # before any work is done: raises where the package is not installed
         self._source = source
         self._options = options
-        self._opset = _checked_opset(opset)
+        self._opset = checked_opset(opset)
         _check_domain(options.custom_domain)
         self._external_data = external_data
         self.registry = with_user_ops(registry(), ops)
@@ -101,19 +100,11 @@ class TensorflowToOnnx(Route):
         write_onnx(self.emit(), place, external_data=self._external_data)
         if self._holds_custom_nodes():
             return  # ONNX Runtime takes no operator that it does not know; `sources` says so.
-        model = OnnxRuntimeModel(place)
-        try:
-            model.try_out()
-        except Exception as error:  # ONNX Runtime raises types of its own, not public ones
-            raise EmitError(
-                f"ONNX Runtime does not take the model that was made: {' '.join(str(error).split())[:400]}",
-                where=place.name,
-                remedy="nothing was written; report it with the source model",
-            ) from error
+        known_to_run(place)
 
     def ports(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         graph = self.emit().graph
-        return _own_names(graph.inputs), _own_names(graph.outputs)
+        return own_names(graph.inputs), own_names(graph.outputs)
 
     def sources(self) -> Sequence[Model] | str:
         captured = self._captured
@@ -174,23 +165,8 @@ class TensorflowToOnnx(Route):
         return onnx_operators()
 
 
-def _own_names(values: Sequence[ir.Value]) -> tuple[Port, ...]:
-    """ONNX takes any name: nothing is renamed at this border."""
-    return tuple(replace(port, parts=(port.name,)) for port in make_ports(values))
-
-
 def _check_domain(domain: str | None) -> None:
     if domain is not None and (not domain or domain.startswith("ai.onnx")):
         raise UsageError(
             f"{domain!r} is ONNX's own", where="custom_domain", remedy='name a domain of yours, like "com.acme"'
         )
-
-
-def _checked_opset(opset: int | None) -> int | None:
-    if opset is not None and not OLDEST_OPSET <= opset <= CANONICAL_OPSETS[""]:
-        raise UsageError(
-            f"opset {opset} is too {'old' if opset < OLDEST_OPSET else 'new'}",
-            where="--opset",
-            remedy=f"opsets from {OLDEST_OPSET} to {CANONICAL_OPSETS['']} can be written",
-        )
-    return opset
