@@ -26,6 +26,7 @@ def render(found: Verification, *, json: bool = False) -> str:
     rows: list[tuple[str, ...]] = [("output", "verdict", "ratio", "max abs", "max ulp", "SNR dB", "why")]
     rows += [_row(output) for output in found.outputs]
     lines = [str(found)] if found.skipped else [_headline(found), *_table(rows)]
+    lines += [line for output in found.outputs for line in _figures(output)]
     lines += _special(found)
     lines += [f"  hint: {hint}" for hint in found.hints]
     return "\n".join(lines)
@@ -60,6 +61,23 @@ def _row(output: Judgement) -> tuple[str, ...]:
     return (output.name, output.verdict.value, _number(output.ratio), *figures, output.why)
 
 
+def _figures(output: Judgement) -> list[str]:
+    """What a table has no room for: ranks of scores, steps of integers, the tolerance that would have been needed."""
+    m = output.metrics
+    if m is None:
+        return []
+    said = [f"top-1 agrees in {m.top1:.1%}" if m.top1 is not None else ""]
+    said += [f"top-5 in {m.top5:.1%}" if m.top5 is not None else ""]
+    if output.verdict != Verdict.FAITHFUL:
+        steps = [f"{step:+d}: {count}" for step, count in m.histogram.items() if step]
+        said += ["off by steps of " + ", ".join(steps[:8]) if steps else ""]
+        said += [f"{m.nonfinite_differ} NaN or infinities differ" if m.nonfinite_differ else ""]
+        said += [f"needs atol {m.needed_atol:.3g}" if m.needed_atol is not None else "no atol is enough"]
+        said += [f"or rtol {m.needed_rtol:.3g}" if m.needed_rtol is not None else "no rtol is enough"]
+    words = ", ".join(part for part in said if part)
+    return [f"  {output.name}: {words}"] if words else []
+
+
 def _number(value: float | None) -> str:
     return "" if value is None else "inf" if math.isinf(value) else f"{value:.3g}"
 
@@ -75,13 +93,16 @@ def render_located(found: Located, *, json: bool = False) -> str:
     """The culprit in its neighbourhood, or why there is none."""
     if json:
         return jsonlib.dumps(_plain(found), indent=1)
-    share = f"{found.aligned} of {found.values} inner values are known in both"
+    share = f"aligned {found.aligned} of {found.values} inner values, {found.alignment}"
     if found.culprit is None:
         return f"no node departs by itself: {found.why}\n  {share}"
     c = found.culprit
     lines = [
         f"{c.op} node {c.node or c.value!r} is the first to depart: {c.own.why}",
         f"  makes {c.value!r}" + (f", from {', '.join(c.origin)} in the source" if c.origin else ""),
+        *([f"  in the target: node {c.target_node!r}, which makes {c.target_value!r}"] if c.target_node else []),
+        *([f"  or one of {', '.join(c.within)}, between which the target has no values"] if c.within else []),
+        *_inside(c),
         f"  own error: {_number(c.own.ratio)} × what rounding explains; inherited: {_number(c.inherited)} ×",
         *([f"  cause: {cause}" for cause in c.causes] or ["  cause: unknown"]),
         f"  {share}; the values before and at it:",
@@ -91,7 +112,17 @@ def render_located(found: Located, *, json: bool = False) -> str:
         (s.value, s.node, s.op, _number(s.ratio), _number(s.error), _number(s.floor))
         for s in found.steps[-1 - _AROUND :]
     ]
-    return "\n".join([*lines, *_table(rows)])
+    made = [f"  reproducer: {found.reproducer}"] if found.reproducer else []
+    return "\n".join([*lines, *_table(rows), *made])
+
+
+def _inside(c: Culprit) -> list[str]:
+    """The node in a loop's body or a branch, and the step."""
+    at = f"at step {c.iteration} of the loop" if c.iteration is not None else "in the branch that is taken"
+    if c.inside is None:
+        return [f"  first {at}"] if c.iteration is not None else []
+    found = [f"  {at}: {c.inside.op} node {c.inside.node or c.inside.value!r} is the first to depart"]
+    return found + [f"    cause: {cause}" for cause in c.inside.causes]
 
 
 def _plain(found: Located) -> dict[str, Any]:
@@ -101,7 +132,10 @@ def _plain(found: Located) -> dict[str, Any]:
         "k": found.k,
         "aligned": found.aligned,
         "values": found.values,
-        "steps": [{**asdict(s), "ratio": _finite(s.ratio)} for s in found.steps],
+        "departs": found.departs,
+        "reproducer": found.reproducer,
+        "alignment": asdict(found.alignment),
+        "steps": [{**asdict(s), "ratio": _finite(s.ratio), "own_ratio": _finite(s.own_ratio)} for s in found.steps],
     }
 
 
@@ -111,6 +145,11 @@ def _culprit(c: Culprit) -> dict[str, Any]:
         "op": c.op,
         "value": c.value,
         "origin": list(c.origin),
+        "target_node": c.target_node,
+        "target_value": c.target_value,
+        "within": list(c.within),
+        "iteration": c.iteration,
+        "inside": _culprit(c.inside) if c.inside else None,
         "own_ratio": _finite(c.own.ratio),
         "inherited_ratio": _finite(c.inherited),
         "why": c.own.why,
@@ -118,5 +157,5 @@ def _culprit(c: Culprit) -> dict[str, Any]:
     }
 
 
-def _finite(value: float) -> float | str:
-    return value if math.isfinite(value) else "inf"
+def _finite(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else "inf"

@@ -87,7 +87,9 @@ class Culprit:
     misread: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     """hypotheses of the source's own framework, with a case to try them on"""
     iteration: int | None = None
-    """the step of a loop at which it first departs"""
+    """the step of a loop, counted from 0, at which its body first departs"""
+    inside: Culprit | None = None
+    """the node in the body of a loop, or in the branch of an If, where both models' bodies could be run"""
 
 
 @dataclass(frozen=True)
@@ -120,3 +122,7 @@ class Located:
     feeds: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """the inputs on which it was found"""
     alignment: Alignment = Alignment()
+    departs: bool = False
+    """whether the models differ by more than rounding explains, be there a single node to blame or not"""
+    reproducer: str = ""
+    """what was written to show it: where, how large, whether it shows it by itself"""
