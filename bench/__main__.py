@@ -18,7 +18,7 @@ from bench import conversion, latency, memory, scaling
 from bench.models import BenchModel, matching
 from bench.peers import LIMIT
 
-PARTS = ("check", "conversion", "latency", "memory", "scaling", "faults", "k", "tf2onnx")
+PARTS = ("check", "conversion", "latency", "memory", "scaling", "faults", "known_faults", "locate", "k", "tf2onnx")
 CACHE = Path(__file__).parent / ".cache"
 
 
@@ -55,6 +55,14 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
         count = options.trials or (50 if options.quick else 500)
         found = run_faults(count, options.seed, options.models, sample, options.jobs)
         return f"{found}\n{run_faithful(options.models)}"
+    if part == "known_faults":
+        from bench import known_faults
+
+        return known_faults.report()
+    if part == "locate":
+        from bench import locate
+
+        return locate.report(*((50, 256) if options.quick else ()))
     if part == "k":
         from bench import noise_ratios
 

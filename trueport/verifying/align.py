@@ -28,6 +28,7 @@ _CHUNK = 64
 """Values that are fetched at once to be recognized."""
 _CLOSE = 1e-2
 """A relative distance up to which numbers are taken to be the same value's."""
+_MOVES = frozenset({"Cast", "Dropout", "ExpandDims", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
 _STILL = frozenset({"Const", "Constant", "Placeholder", "ReadVariableOp", "NoOp", "VarHandleOp"})
 
 
@@ -152,14 +153,13 @@ class _Aligner:
         order = {made: index for index, o in enumerate(self._operations) for made in o.outputs}
         self._order = {key: order.get(known[key].tensor, 0) for key in self._keys}
         self._ops = {made: o for o in self._operations for made in o.outputs}
-        self._values: dict[str, InnerValue] = {}
+        # Outputs are what they are said to be, however wrong their numbers.
+        self._values: dict[str, InnerValue] = dict(ends)
         by_name = self._by_name()
         by_values = self._by_numbers()
-        self._values.update({name: held for name, held in ends.items() if name not in self._values})
         by_structure = self._by_structure()
-        rest = len(self._values) - by_name - by_values - by_structure
         shapes = {key: np.shape(array) for key, array in self._targets.items()}
-        return AlignedModel(self.target, self._values, Alignment(by_name + rest, by_structure, by_values), shapes)
+        return AlignedModel(self.target, self._values, Alignment(by_name, by_structure, by_values), shapes)
 
     def _by_name(self) -> int:
         """The same name, or one of those that a fused value is named after; in whatever order fits best."""
@@ -168,7 +168,7 @@ class _Aligner:
             for part in {key, *key.split(";")}:
                 listed.setdefault(part.removesuffix(":0"), []).append(key)
         for name in self.names:
-            for key in listed.get(name, []):
+            for key in listed.get(name, []) if name not in self._values else ():
                 pair = self._pair(name, key)
                 # A name that several values were fused under is one of theirs: the numbers say whose.
                 if pair is not None and (";" not in key or pair[1] < _CLOSE):
@@ -209,7 +209,8 @@ class _Aligner:
         """Of the values with these numbers the first that is not taken, one of the same kind of operator before all."""
         found: list[tuple[tuple[bool, bool, int], InnerValue]] = []
         for key, other in marks.items():
-            if self._order[key] < after or not mark.near(other):
+            # Two values in one tensor: only where one is the other, moved.
+            if self._order[key] < after or not mark.near(other) or (key in used and place.op not in _MOVES):
                 continue
             pair = self._pair(name, key)
             if pair is not None and pair[1] < _CLOSE:
@@ -226,11 +227,12 @@ class _Aligner:
     def _by_structure(self) -> int:
         """What is made of aligned values by the same kind of operator, if only one is."""
         before = len(self._values)
+        made = set(self.names)
         tensors = {self.target.inner()[held.tensor].tensor for held in self._values.values()}
         candidates = [key for key in self._keys if self.target.inner()[key].tensor not in tensors]
         for place in self.walk.places:
             for name in place.makes:
-                if name in self._values or not all(read in self._values for read in place.reads):
+                if name in self._values or not all(r in self._values or r not in made for r in place.reads):
                     continue
                 fitting = [key for key in candidates if self._may_be(place, name, key, tensors)]
                 if len(fitting) == 1:
@@ -245,7 +247,8 @@ class _Aligner:
             return False
         if sorted(np.shape(mine)) != sorted(np.shape(theirs)):
             return False
-        wanted = {self.target.inner()[self._values[read].tensor].tensor for read in place.reads}
+        inner = [self._values[read] for read in place.reads if read in self._values]
+        wanted = {self.target.inner()[held.tensor].tensor for held in inner}
         return self._aligned_before(key, tensors) == wanted
 
     def _aligned_before(self, key: str, tensors: set[str]) -> set[str]:
@@ -269,7 +272,8 @@ class _Aligner:
         """That of what it is made from, where it fits; else the first that does."""
         shapes = np.shape(self._sources[name]), np.shape(self._targets[key])
         fitting = list(orders(*shapes))
-        before = [self._values[read].perm or tuple(range(np.ndim(self._sources[read]))) for read in place.reads]
+        inner = [read for read in place.reads if read in self._values]
+        before = [self._values[read].perm or tuple(range(np.ndim(self._sources[read]))) for read in inner]
         chosen = next((perm for perm in before if perm in fitting), fitting[0])
         return None if chosen == tuple(range(len(chosen))) else chosen
 

@@ -30,6 +30,10 @@ class Gaps:
         """The place that makes a value."""
         return self._makers[name]
 
+    def is_made(self, name: str) -> bool:
+        """Whether a value is made by a place; the model's inputs are not."""
+        return name in self._makers
+
     def before(self, name: str, known: Collection[str]) -> Gap:
         """What makes a value out of known ones, and of the model's inputs."""
         places: set[Place] = set()

@@ -89,7 +89,8 @@ class _Search:
         values = sum(bool(name) for place in self.walk.places for name in place.makes)
         ordered = [self.steps[name] for place in self.walk.places for name in place.makes if name in self.steps]
         found = self.target.found
-        return Located(tuple(ordered), culprit, found.total, values, self.k, why, {}, found)
+        differs = departs or culprit is not None
+        return Located(tuple(ordered), culprit, found.total, values, self.k, why, {}, found, differs)
 
     def _departs(self) -> bool:
         """By the outputs alone where the alignment is a guess: a value that is off may then be another one."""

@@ -29,7 +29,7 @@ from trueport.verifying.locate import locate
 from trueport.verifying.oracle import OnnxOracle, Oracle, TensorflowOracle, TorchOracle
 from trueport.verifying.pairing import PairedModel, Pairing
 from trueport.verifying.verify import verify_runs
-from trueport.verifying.walk import Walkable
+from trueport.verifying.walk import Place, Walkable
 from trueport.verifying.walk_onnx import OnnxWalk
 from trueport.verifying.walk_tensorflow import TensorflowWalk
 from trueport.verifying.walk_torch import TorchWalk
@@ -166,9 +166,10 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
     """The node of the culprit's part for which there is the best explanation."""
     best: tuple[tuple[Cause, ...], NodeCase] | None = None
     misread = _misread(culprit, k)
-    if misread:
-        return replace(culprit, causes=misread, misread=())
     culprit = replace(culprit, misread=())
+    if misread:
+        causes = tuple(Cause(h.kind, h.what, h.evidence) for _, h in misread)
+        return _at(replace(culprit, causes=causes), misread[0][0])
     for case in culprit.cases:
         causes = explain(case, target, k=k, registry=registry)
         if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
@@ -183,12 +184,11 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
     return _named(replace(culprit, causes=causes, case=case), case, walk)
 
 
-def _misread(culprit: Culprit, k: float) -> tuple[Cause, ...]:
-    """What the source's own framework gives where it reads the node otherwise."""
+def _misread(culprit: Culprit, k: float) -> list[tuple[Place, Any]]:
+    """What the source's own framework gives where it reads a node otherwise, if that is what the target gives."""
     if not culprit.cases:
-        return ()
-    fitting = (h for h in culprit.misread if fits(h, culprit.cases[0], k))
-    return tuple(Cause(h.kind, h.what, h.evidence) for h in itertools.islice(fitting, 3))
+        return []
+    return list(itertools.islice(((p, h) for p, h in culprit.misread if fits(h, culprit.cases[0], k)), 3))
 
 
 def _named(culprit: Culprit, case: NodeCase, walk: Walkable) -> Culprit:
@@ -196,7 +196,12 @@ def _named(culprit: Culprit, case: NodeCase, walk: Walkable) -> Culprit:
     within = set(culprit.within)
     of = {case.node.name, *origins(case.node)} & within
     place = next((place for place in walk.places if place.name in of), None)
-    if place is None or not culprit.within:
+    return culprit if place is None else _at(culprit, place)
+
+
+def _at(culprit: Culprit, place: Place) -> Culprit:
+    """The culprit under the name of one of the nodes that it may be."""
+    if place.name not in culprit.within:
         return culprit
     others = tuple(name for name in (*culprit.within, culprit.node) if name != place.name)
     value = next(filter(None, place.makes), culprit.value)

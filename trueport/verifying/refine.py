@@ -68,7 +68,10 @@ def refined(
     """Align what can be within the gap, from its end backward, and say which part of it departs first."""
     name = own.judgement.name
     inside = [n for place in own.gap.places for n in place.makes if n and n != name and n not in target.inner()]
-    plain = walk.executions[0].run(feeds, fetch=[*inside, name, *own.gap.frontier]) if inside else {}
+    if not inside:
+        return Refined(target, own)
+    around = [n for n in own.gap.frontier if gaps.is_made(n)]
+    plain = walk.executions[0].run(feeds, fetch=[*inside, name, *around])
     tries = _TRIES
     found: dict[str, InnerValue] = {}
     for value in reversed(inside):

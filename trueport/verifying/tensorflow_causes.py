@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -54,11 +55,12 @@ class _Altered:
         return self._attributes[name]
 
 
-def operation_hypotheses(places: Sequence[Place], rerun: Rerun) -> Iterator[Hypothesis]:
+def operation_hypotheses(places: Sequence[Place], rerun: Rerun) -> Iterator[tuple[Place, Hypothesis]]:
     """For every operation of a part: one attribute read otherwise, or another operation of its family."""
     for place in reversed(places):
         for what, kind, changed in itertools.islice(_changes(place.node), _TRIES):
-            yield Hypothesis(kind, what, lambda place=place, changed=changed: rerun(place, changed))  # type: ignore[misc]
+            predict = functools.partial(rerun, place, changed)
+            yield place, Hypothesis(kind, what, predict)
 
 
 def _changes(operation: Any) -> Iterator[tuple[str, str, Any]]:

@@ -6,7 +6,7 @@ places on given values; the first of a source's steppers gives the truth, the ot
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,9 +16,7 @@ import numpy as np
 from trueport.runtimes.base import Model
 from trueport.verifying.found import NodeCase
 
-__all__ = ["BoundedCache", "Place", "Stepper", "Walkable", "nbytes", "stream"]
-
-_CACHE_BYTES = 1 << 27
+__all__ = ["Place", "Stepper", "Walkable", "nbytes", "stream"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,8 +72,8 @@ class Walkable(Protocol):
     ) -> Sequence[NodeCase]:
         """Every node that may have gone wrong between given values and one that departs, the last first."""
 
-    def hypotheses(self, region: Sequence[Place], value: str, held: Mapping[str, Any]) -> Iterator[Any]:
-        """Ways in which the framework's own operations could have been misread; more are tried on the cases."""
+    def hypotheses(self, region: Sequence[Place], value: str, held: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
+        """Ways in which places could have been misread, as the framework itself says it; the cases hold more."""
 
 
 def stream(
@@ -103,25 +101,3 @@ def nbytes(value: Any) -> int:
     if isinstance(value, np.ndarray):
         return value.nbytes
     return sum(nbytes(item) for item in value) if isinstance(value, (list, tuple)) else 8
-
-
-class BoundedCache:
-    """What was computed last, up to so many bytes: steppers that walk side by side use the same weights."""
-
-    def __init__(self, limit: int = _CACHE_BYTES) -> None:
-        self._limit = limit
-        self._held: OrderedDict[Any, Any] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: Any) -> Any | None:
-        found = self._held.get(key)
-        return None if found is None else found[0]
-
-    def put(self, key: Any, value: Any, size: int) -> None:
-        if size > self._limit or key in self._held:
-            return
-        self._held[key] = value, size
-        self._bytes += size
-        while self._bytes > self._limit:
-            _, (_, dropped) = self._held.popitem(last=False)
-            self._bytes -= dropped

@@ -13,6 +13,7 @@ from trueport.runtimes.base import Model
 from trueport.runtimes.wide.evaluate import WideEvaluator, captured
 from trueport.runtimes.wide.widen import widened_array
 from trueport.verifying.found import NodeCase
+from trueport.verifying.left_out import left_out
 from trueport.verifying.oracle import OnnxOracle
 from trueport.verifying.walk import Place, Stepper, stream
 
@@ -65,8 +66,8 @@ class OnnxWalk:
     ) -> Sequence[NodeCase]:
         return region_cases(self._oracle, self.steppers[0], region, value, held, source, target, noisy)
 
-    def hypotheses(self, region: Sequence[Place], value: str, held: Mapping[str, Any]) -> Iterator[Any]:
-        return iter(())
+    def hypotheses(self, region: Sequence[Place], value: str, held: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
+        return left_out(self.steppers[0], region, value, held)
 
 
 def region_cases(

@@ -21,10 +21,12 @@ from trueport.ir.artifact import ArtifactMap
 from trueport.runtimes.base import Model
 from trueport.runtimes.inlined import inlined
 from trueport.runtimes.tensorflow import FunctionModel
+from trueport.runtimes.wide.cache import BoundedCache
 from trueport.verifying.found import NodeCase
+from trueport.verifying.left_out import left_out
 from trueport.verifying.oracle import OnnxOracle, TensorflowOracle
 from trueport.verifying.tensorflow_causes import operation_hypotheses
-from trueport.verifying.walk import BoundedCache, Place, Stepper, nbytes, stream
+from trueport.verifying.walk import Place, Stepper, nbytes, stream
 from trueport.verifying.walk_onnx import OnnxWalk, region_cases
 
 __all__ = ["TensorflowWalk"]
@@ -141,12 +143,13 @@ class TensorflowWalk:
         except (TrueportError, StopIteration, KeyError):
             return ()  # ONNX can't say it: there is less to try
 
-    def hypotheses(self, region: Sequence[Place], value: str, held: Mapping[str, Any]) -> Iterator[Any]:
+    def hypotheses(self, region: Sequence[Place], value: str, held: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
         def rerun(place: Place, changed: Any) -> Any:
             places = [replace(p, node=changed) if p is place else p for p in region]
             return dict(stream(self._exact, places, held))[value]
 
-        return operation_hypotheses(region, rerun)
+        yield from left_out(self._exact, region, value, held)
+        yield from operation_hypotheses(region, rerun)
 
 
 def _no_more(changed: Any, inputs: Sequence[Any]) -> Sequence[Any]:

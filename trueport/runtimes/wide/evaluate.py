@@ -21,6 +21,7 @@ from trueport.errors import NoOracle
 from trueport.ir.places import place
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
 from trueport.mapping.bind import bind_by_schema
+from trueport.runtimes.wide.cache import BoundedCache
 from trueport.runtimes.wide.kernels import KERNELS
 from trueport.runtimes.wide.widen import widened_array, widened_node
 
@@ -30,8 +31,6 @@ Run = Callable[[Sequence[Any]], Sequence[Any]]
 Noise = Callable[[ir.Node, Sequence[Any], Run], Sequence[Any]]
 """Runs a node with an error: ``noise(node, inputs, run)`` calls ``run(inputs)`` as it likes."""
 
-_CACHED = 1 << 22
-"""Elements above which a constant's float64 copy is not kept: two copies of large weights are too many."""
 _KERNEL_OUTPUTS = {"DynamicQuantizeLinear": 3}
 """Kernels with more results than one."""
 
@@ -44,7 +43,7 @@ class WideEvaluator:
         self._custom = list(custom)
         self._noise = noise
         self._runs: dict[ir.Node, Run] = {}
-        self._constants: dict[ir.Value, Any] = {}
+        self._constants = BoundedCache()
 
     def with_noise(self, noise: Noise) -> WideEvaluator:
         """The same model, its prepared nodes shared, evaluated with errors."""
@@ -102,14 +101,14 @@ class WideEvaluator:
         """A value that was made, or a constant, widened."""
         if value in held:
             return held[value]
-        if value not in self._constants:
-            if value.const_value is None:
-                raise NoOracle(f"nothing makes the value {value.name!r}")
-            array = widened_array(value.const_value.numpy())
-            if value.const_value.size > _CACHED:
-                return array
-            self._constants[value] = array
-        return self._constants[value]
+        known = self._constants.get(value)
+        if known is not None:
+            return known
+        if value.const_value is None:
+            raise NoOracle(f"nothing makes the value {value.name!r}")
+        array = widened_array(value.const_value.numpy())
+        self._constants.put(value, array, getattr(array, "nbytes", 0))
+        return array
 
     def _control_flow(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
         """If and Loop node by node, for a branch or a body may be a whole network; None for anything else."""

@@ -1,0 +1,103 @@
+"""Values of models that another tool made: found without a name in common, in whatever order of axes."""
+
+from __future__ import annotations
+
+import numpy as np
+import onnx
+import pytest
+
+import trueport
+from bench.faults.kinds import FAULTS, faulty
+from bench.faults.zoo import ZOO
+from bench.known_faults import KEPT, KNOWN
+from trueport.verifying.families import family
+from trueport.verifying.fingerprints import best_order, orders, sketch
+
+
+def renamed(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same model, every inner value and node under another name."""
+    kept = {value.name for value in (*model.graph.input, *model.graph.output)}
+    names: dict[str, str] = {}
+
+    def other(name: str) -> str:
+        return name if not name or name in kept else names.setdefault(name, f"v{len(names)}")
+
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    for weight in changed.graph.initializer:
+        weight.name = other(weight.name)
+    for index, node in enumerate(changed.graph.node):
+        node.name = f"n{index}"
+        node.input[:] = [other(name) for name in node.input]
+        node.output[:] = [other(name) for name in node.output]
+    del changed.graph.value_info[:]
+    return changed
+
+
+CASES = {
+    ("cnn", "paddings moved"): "pads",
+    ("residual", "epsilon"): "epsilon = 0.01",
+    ("encoder", "Softmax along another axis"): "axis = 0",
+}
+
+
+@pytest.mark.parametrize(("model", "fault"), CASES)
+def test_without_a_name_in_common(model: str, fault: str) -> None:
+    source = ZOO[model]()
+    kind = next(kind for kind in FAULTS if kind.name == fault)
+    changed, made = next(found for index in range(20) if (found := faulty(source, kind, index, 0)) is not None)
+    found = trueport.locate(source, renamed(changed), samples=4)
+    assert found.culprit is not None, found.why
+    assert found.culprit.value in made
+    assert any(CASES[model, fault] in cause.what for cause in found.culprit.causes), found.culprit.causes
+    counted = found.alignment
+    assert counted.by_values + counted.by_structure > 0
+    assert counted.total == found.aligned <= found.values
+
+
+@pytest.mark.parametrize("model", ["cnn", "encoder", "gru"])
+def test_what_is_right_under_other_names_is_right(model: str) -> None:
+    source = ZOO[model]()
+    found = trueport.locate(source, renamed(source), samples=3)
+    assert found.culprit is None
+    assert found.aligned >= 0.9 * found.values
+    assert not any(step.ratio > found.k for step in found.steps)
+
+
+def test_channels_that_another_tool_moved() -> None:
+    known = next(known for known in KNOWN if known.name == "cubic_coefficient")
+    found = trueport.locate(known.make(), known.target(KEPT), samples=2)
+    assert [step.op for step in found.steps][:2] == ["Conv", "Relu"]
+    assert all(step.ratio <= found.k for step in found.steps[:2])
+    assert found.culprit is not None
+    assert found.culprit.target_node
+
+
+def test_the_order_of_axes_is_found_by_numbers() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 4, 4, 4)).astype(np.float32)
+    for perm in ((0, 2, 3, 1), (0, 3, 1, 2), (0, 1, 2, 3), (0, 3, 2, 1)):
+        found = best_order(x, x.transpose(perm) * np.float32(1 + 1e-6))
+        assert found is not None
+        assert found[0] == perm
+
+
+def test_a_sketch_does_not_depend_on_the_order_of_axes() -> None:
+    x = np.random.default_rng(0).normal(size=(2, 3, 5)).astype(np.float32)
+    one, turned, other = sketch(x), sketch(x.transpose(2, 0, 1)), sketch(x + 1)
+    assert one is not None
+    assert turned is not None
+    assert other is not None
+    assert one.near(turned)
+    assert not one.near(other)
+    assert sketch(np.zeros(4)) is None
+
+
+def test_orders_fit_shapes() -> None:
+    assert list(orders((1, 3, 4, 4), (1, 4, 4, 3))) == [(0, 2, 3, 1), (0, 3, 2, 1)]
+    assert not list(orders((1, 3), (3, 2)))
+
+
+def test_families_cross_frameworks() -> None:
+    assert family("Conv") == family("Conv2D") == family("CONV_2D")
+    assert family("AddV2") == family("BiasAdd") == family("Add")
+    assert family("Relu") != family("Tanh")
