@@ -34,7 +34,7 @@ def report(nodes: int, gigabytes: float, rounds: int) -> str:
     columns = ["nodes", "weights, GB", "seconds", "CPU seconds", "peak, MB", "allowed s", "allowed MB"]
     notes = [
         f"best of {rounds} fresh processes, imports included; external weights of which nothing is read",
-        "on a machine that others use, CPU seconds are what a free one would take",
+        "CPU seconds: what the processors worked; on a machine that others use, still more than on a free one",
     ]
     return render("Check: a large ONNX model", columns, [row], notes)
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import enum
+import gc
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -69,10 +72,22 @@ def check(
     from trueport.cli.options import source_options
     from trueport.pipeline import check as check_model
 
-    result = check_model(source, to, ops=ops or (), **source_options(locals()))
+    words = source_options(locals())
+    with _without_collector():
+        result = check_model(source, to, ops=ops or (), **words)
     if not quiet:
         _show(result, Format.JSON if json else form, every=verbose)
     raise typer.Exit(_exit_code(result, strict=strict))
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Graphs make hardly any garbage that counting does not find: looking for it takes an eighth of the time."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _show(result: Report, form: Format, *, every: bool) -> None:
