@@ -11,11 +11,12 @@ from typing import Any
 
 import torch
 
-__all__ = ["TARGETS", "AnyCase", "Cannot", "Case", "Elsewhere", "NoGraph", "all_cases", "function_of"]
+__all__ = ["TARGETS", "AnyCase", "Cannot", "Case", "NoGraph", "Untried", "all_cases", "function_of"]
 
 TARGETS = ("onnx", "tensorflow")
 SIZES = (3, 5)
 """What the open dim is in the two calls."""
+_COARSENESS = ["torch.float64", "torch.float32", "torch.float16", "torch.bfloat16"]
 Inputs = Callable[[int], Sequence[Any]]
 
 
@@ -49,6 +50,12 @@ class Case:
     def samples(self) -> list[Sequence[Any]]:
         return [self.inputs(size) for size in (SIZES[:1] if self.fixed else SIZES)]
 
+    @property
+    def kind(self) -> str:
+        """Cases of one kind may be judged in one module: rounding counts by the coarsest type in it."""
+        types = [str(tensor.dtype).replace("complex64", "float32") for tensor in self.inputs(SIZES[0])]
+        return max((word for word in types if word in _COARSENESS), key=_COARSENESS.index, default="whole")
+
     def function(self) -> Callable[..., Any]:
         """What is called with the tensors alone."""
         found = self.call or function_of(self.name)
@@ -56,7 +63,7 @@ class Case:
         return (lambda *tensors: found(*tensors, **options)) if options else found
 
 
-def Cannot(name: str, inputs: Inputs, why: str, **more: Any) -> Case:  # noqa: N802 - reads like the class that it makes
+def Cannot(name: str, inputs: Inputs, why: str, **more: Any) -> Case:
     """A case that no target can hold: conversion must be refused."""
     return Case(name, inputs, cannot=dict.fromkeys(TARGETS, why), **more)
 
@@ -70,14 +77,14 @@ class NoGraph:
 
 
 @dataclass(frozen=True)
-class Elsewhere:
-    """Converts as part of another name's case."""
+class Untried:
+    """A public name that the tests can't call."""
 
     name: str
-    where: str
+    why: str
 
 
-AnyCase = Case | NoGraph | Elsewhere
+AnyCase = Case | NoGraph | Untried
 
 
 def function_of(name: str) -> Callable[..., Any]:

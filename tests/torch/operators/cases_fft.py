@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from tests.torch.operators.case import AnyCase, Case
-from tests.torch.operators.draws import normal, of
+from tests.torch.operators.draws import normal, of, words
 
 __all__ = ["CASES"]
 
@@ -27,9 +27,9 @@ def _cplx(name: str, **options: Any) -> Case:
 _WINDOW = torch.hann_window(16)
 
 CASES: list[AnyCase] = [
-    *(_real(name) for name in "fft fft2 fftn fftshift ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn".split()),
-    *(_real(name) for name in "rfft rfft2 rfftn".split()),
-    *(_cplx(name) for name in "fft fft2 fftn fftshift ifft ifft2 ifftn hfft hfft2 hfftn irfft irfft2 irfftn".split()),
+    *(_real(name) for name in words("fft fft2 fftn fftshift ifft ifft2 ifftn ifftshift ihfft ihfft2 ihfftn")),
+    *(_real(name) for name in words("rfft rfft2 rfftn")),
+    *(_cplx(name) for name in words("fft fft2 fftn fftshift ifft ifft2 ifftn hfft hfft2 hfftn irfft irfft2 irfftn")),
     _real("fft", n=9, dim=1, norm="ortho"),
     _real("rfft", n=5, norm="forward"),
     _cplx("irfft", n=7, dim=1),

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from tests.torch.operators.case import AnyCase, Case
+from tests.torch.operators.case import TARGETS, AnyCase, Cannot, Case, Untried
 from tests.torch.operators.draws import choices, edges, indices, normal, of, positive, unit
 
 __all__ = ["CASES"]
@@ -52,7 +52,10 @@ CASES: list[AnyCase] = [
         label="bfloat16",
     ),
     Case(_F + "bilinear", lambda n: (normal(n, 4), normal(n, 3), normal(5, 4, 3), normal(5))),
-    Case(_F + "grouped_mm", lambda n: (normal(n, 8, 16, dtype=torch.bfloat16), normal(n, 16, 8, dtype=torch.bfloat16))),
+    Untried(
+        _F + "grouped_mm",
+        "takes bfloat16 alone, for which PyTorch's own kernel ends the process on some CPUs (an illegal instruction)",
+    ),
     Case(
         _F + "scaled_mm",
         lambda n: (normal(16, 16), normal(16, 16, seed=1)),
@@ -66,20 +69,9 @@ CASES: list[AnyCase] = [
             output_dtype=torch.float32,
         ),
         fixed="its sizes are multiples of 16",
+        cannot=dict.fromkeys(TARGETS, "ONNX has no product of float8 matrices with scales"),
     ),
-    Case(
-        _F + "scaled_grouped_mm",
-        lambda n: (normal(2, 16, 16), normal(2, 16, 16, seed=1)),
-        call=lambda a, b: F.scaled_grouped_mm(
-            a.to(torch.float8_e4m3fn),
-            b.to(torch.float8_e4m3fn),
-            torch.ones(2, 16),
-            F.ScalingType.RowWise,
-            torch.ones(2, 16),
-            F.ScalingType.RowWise,
-        ),
-        fixed="its sizes are multiples of 16",
-    ),
+    Untried(_F + "scaled_grouped_mm", "PyTorch has no kernel of it for CPUs"),
     _attention("", _attended()),
     _attention("causal", lambda n: _three4(n), is_causal=True),
     _attention("grouped", _attended(4, 2), enable_gqa=True),
@@ -140,7 +132,7 @@ CASES: list[AnyCase] = [
     ),
     Case(_F + "cross_entropy", lambda n: (normal(n, 4, 5), indices(n, 5, below=4), positive(4)), label="weights"),
     Case(_F + "cross_entropy", lambda n: (normal(n, 4), torch.softmax(normal(n, 4, seed=1), 1)), label="probabilities"),
-    Case(
+    Cannot(
         _F + "ctc_loss",
         lambda n: (
             torch.log_softmax(normal(8, n, 5), 2),
@@ -148,8 +140,13 @@ CASES: list[AnyCase] = [
             torch.full((n,), 8),
             torch.full((n,), 3),
         ),
+        "the shape of what it computes on the way hangs on the data: torch.export does not take it",
     ),
-    Case(_F + "gaussian_nll_loss", lambda n: (normal(n, 4), normal(n, 4, seed=1), positive(n, 4))),
+    Cannot(
+        _F + "gaussian_nll_loss",
+        lambda n: (normal(n, 4), normal(n, 4, seed=1), positive(n, 4)),
+        "it looks at the data in Python (is a variance negative?): torch.export does not take it",
+    ),
     Case(_F + "hinge_embedding_loss", lambda n: (normal(n), _signs(n))),
     Case(_F + "kl_div", lambda n: (normal(n, 4), unit(n, 4)), {"reduction": "batchmean"}),
     Case(_F + "kl_div", _two, {"log_target": True, "reduction": "sum"}, label="logs"),

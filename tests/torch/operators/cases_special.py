@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from tests.torch.operators.case import AnyCase, Case
-from tests.torch.operators.draws import edges, normal, of, positive, unit, wholes
+from tests.torch.operators.draws import edges, normal, of, positive, unit, wholes, words
 
 __all__ = ["CASES"]
 
@@ -36,20 +36,20 @@ _POLYNOMIALS = (
 CASES: list[AnyCase] = [
     *(
         _one(name)
-        for name in (
+        for name in words(
             "bessel_j0 bessel_j1 digamma entr erf erfc erfinv exp2 expit expm1 gammaln i0 i0e i1 i1e log1p "
             "log_ndtr logit ndtr ndtri psi sinc modified_bessel_i0 modified_bessel_i1 round"
-        ).split()
+        )
     ),
     _one("erfcx"),
     _one("spherical_bessel_j0"),
     _one("airy_ai", without="inf"),
     *(
         _one(name, draw=lambda *shape: edges(*shape).abs())
-        for name in (
+        for name in words(
             "bessel_y0 bessel_y1 modified_bessel_k0 modified_bessel_k1 scaled_modified_bessel_k0 "
             "scaled_modified_bessel_k1"
-        ).split()
+        )
     ),
     *(Case(f"torch.special.{name}", _degrees) for name in _POLYNOMIALS),
     *(

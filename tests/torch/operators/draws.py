@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-__all__ = ["choices", "edges", "indices", "normal", "of", "positive", "unit", "wholes"]
+__all__ = ["choices", "edges", "indices", "normal", "of", "positive", "unit", "wholes", "words"]
 
 _NAN, _INF = float("nan"), float("inf")
 _EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, _NAN, _INF, -_INF, 1.5, -0.5, 30.0)
@@ -68,3 +68,8 @@ def choices(*shape: int, seed: int = 0) -> Any:
 def of(*shape: Any, draw: Callable[..., Any] = normal, **options: Any) -> Callable[[int], tuple[Any, ...]]:
     """The inputs of a function of one tensor, "n" standing for the open dim."""
     return lambda n: (draw(*(n if dim == "n" else dim for dim in shape), **options),)
+
+
+def words(text: str) -> list[str]:
+    """A list of names, as they are written in running text."""
+    return text.split()

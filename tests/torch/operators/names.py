@@ -6,26 +6,28 @@ Run it to see what has no case yet: ``python -m tests.torch.operators.names [PRE
 from __future__ import annotations
 
 import inspect
+import operator
 import sys
 from collections.abc import Iterator
 
 import torch
 
 from tests.torch.operators.case import all_cases
+from tests.torch.operators.draws import words
 
 __all__ = ["public_names"]
 
 _SPACES = ("nn.functional", "special", "fft", "linalg")
 _NOT_ITS_OWN = ("typing", "torch.overrides", "torch._jit_internal")
-_NAMED = (
+_NAMED = words(
     "stft istft complex polar view_as_real view_as_complex real imag angle unique unique_consecutive nonzero "
-    "masked_select argwhere index_put index_add index_copy index_fill scatter scatter_add scatter_reduce segment_reduce "
-    "bucketize searchsorted histc bincount floor_divide remainder fmod round true_divide masked_scatter take "
-    "take_along_dim cumprod cummax cummin logcumsumexp median quantile nanmedian kthvalue mode cdist einsum "
+    "masked_select argwhere index_put index_add index_copy index_fill scatter scatter_add scatter_reduce "
+    "segment_reduce bucketize searchsorted histc bincount floor_divide remainder fmod round true_divide masked_scatter "
+    "take take_along_dim cumprod cummax cummin logcumsumexp median quantile nanmedian kthvalue mode cdist einsum "
     "tensordot diff trapezoid roll rot90 tril triu repeat_interleave meshgrid block_diag cartesian_prod "
     "combinations isin lerp addcmul addcdiv hypot logaddexp gcd lcm bitwise_left_shift bitwise_right_shift nan_to_num "
     "nansum nanmean std var norm renorm logit sinc where clamp allclose equal topk sort argsort msort"
-).split()
+)
 """Functions of torch itself that networks meet often and exporters rarely carry over whole."""
 
 
@@ -36,11 +38,10 @@ def public_names() -> list[str]:
 
 def _functions() -> Iterator[str]:
     for space in _SPACES:
-        held = vars(getattr(torch.nn, "functional") if space == "nn.functional" else getattr(torch, space))
-        for name, item in held.items():
-            if callable(item) and not inspect.isclass(item) and not name.startswith("_"):
-                if getattr(item, "__module__", None) not in _NOT_ITS_OWN and "torch_function" not in name:
-                    yield f"torch.{space}.{name}"
+        for name, item in vars(operator.attrgetter(space)(torch)).items():
+            named = callable(item) and not inspect.isclass(item) and not name.startswith("_")
+            if named and getattr(item, "__module__", None) not in _NOT_ITS_OWN and "torch_function" not in name:
+                yield f"torch.{space}.{name}"
 
 
 def _core() -> Iterator[str]:

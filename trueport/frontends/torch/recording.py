@@ -37,7 +37,9 @@ def recorded(handler: Handler) -> Handler:
 
         builder = _Recorder(evaluator.default())
         made = handler(TorchTranslation(builder, handler.__name__), *args, **options)
-        return list(made) if isinstance(made, tuple) else made
+        if isinstance(made, tuple):
+            return [builder.result(value) for value in made]
+        return builder.result(made)
 
     del call.__wrapped__  # type: ignore[attr-defined]
     call.__annotations__ = {}
@@ -78,6 +80,13 @@ class _Recorder(Builder):
 
     def _place(self, node: ir.Node) -> None:
         self._nodes.append(node)
+
+    def result(self, value: ir.Value) -> ir.Value:
+        """A value for the exporter to name and to type: no input, no constant, its type not set."""
+        if value.const_value is not None or value.producer() not in self._nodes:
+            value = self.Identity(value)
+        value.type = None
+        return value
 
     def stored(self, tensor: ir.TensorProtocol, name: str) -> ir.Value:
         """A constant is a node, too: the exporter takes no initializers."""

@@ -13,17 +13,23 @@ from trueport.frontends.torch import ops
 from trueport.mapping.declare import maps
 from trueport.mapping.registry import Registry, build
 
-__all__ = ["maps_torch", "registry"]
+__all__ = ["TORCH_COMPLEX", "maps_torch", "registry"]
+
+TORCH_COMPLEX = "torch.complex"
+"""The domain of translations for complex operands, which arrive as pairs of reals in a last axis."""
 
 _H = TypeVar("_H", bound=Callable[..., Any])
 
 
-def maps_torch(operator: str, *, error: ErrorBound | None = None, **promises: Any) -> Callable[[_H], _H]:
+def maps_torch(
+    operator: str, *, error: ErrorBound | None = None, complex_operands: bool = False, **promises: Any
+) -> Callable[[_H], _H]:
     """Declare a translation of one of PyTorch's operators: ``@maps_torch("acme::my_op")``.
 
     The function takes what the operator takes, by onnxscript's types, and builds ONNX with an onnxscript opset.
+    ``complex_operands``: it is the one for calls in which an operand is complex.
     """
-    return maps(operator, domain="torch", error=error, **promises)
+    return maps(operator, domain=TORCH_COMPLEX if complex_operands else "torch", error=error, **promises)
 
 
 @functools.cache

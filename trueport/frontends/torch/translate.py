@@ -3,6 +3,7 @@ line of code that it comes from."""
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ _OPSET = 18
 """The opset that the exporter's translations are written for; ours begin at the canonical one, above it."""
 _TORCH = "torch"
 _MAX_REFUSED = 64
+_REGISTRATION = "torch.onnx._internal.exporter._registration"
 _STACK = "pkg.torch.onnx.stack_trace"
 _SCOPES = "pkg.torch.onnx.name_scopes"
 _MISSING = re.compile(
@@ -96,10 +98,9 @@ def _export(program: Any, table: Mapping[Any, Callable[..., Any]]) -> Any:
 @contextmanager
 def _complex_operands(table: Mapping[Any, Callable[..., Any]]) -> Iterator[None]:
     """Translations for complex operands: the exporter has such, but takes none from others."""
-    from torch.onnx._internal.exporter._registration import ONNXRegistry
-
-    plain = vars(ONNXRegistry)["from_torchlib"]
-    read = ONNXRegistry.from_torchlib
+    registry = importlib.import_module(_REGISTRATION).ONNXRegistry
+    plain = vars(registry)["from_torchlib"]
+    read = registry.from_torchlib
 
     def extended(*args: Any, **options: Any) -> Any:
         found = read(*args, **options)
@@ -107,11 +108,11 @@ def _complex_operands(table: Mapping[Any, Callable[..., Any]]) -> Iterator[None]
             found.register_op(operator, handler, is_complex=True)
         return found
 
-    ONNXRegistry.from_torchlib = staticmethod(extended)  # type: ignore[assignment, method-assign, unused-ignore]
+    registry.from_torchlib = staticmethod(extended)
     try:
         yield
     finally:
-        ONNXRegistry.from_torchlib = plain
+        registry.from_torchlib = plain
 
 
 def _operator(name: str) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 from trueport.errors import NoOracle
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
-from trueport.frontends.torch.rounding import is_sum, makes_numbers
+from trueport.frontends.torch.rounding import is_sum, is_transform, makes_numbers
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
@@ -78,11 +78,20 @@ class _Mode:
         if writes:
             _each(lambda value: _is_wide(value) and value.copy_(self._err(value, value)), made)
             return made
-        sizes = operator(*_each(_magnitude, wide), **given) if is_sum(operator) else made
+        if is_transform(operator):
+            sizes = _each(_mean_size, made)
+        else:
+            sizes = operator(*_each(_magnitude, wide), **given) if is_sum(operator) else made
         return torch.utils._pytree.tree_map(self._err, made, sizes)
 
     def _err(self, value: Any, size: Any) -> Any:
-        if not _is_wide(value) or self._generator is None:
+        if self._generator is None:
+            return value
+        if isinstance(value, torch.Tensor) and value.dtype == torch.complex128:
+            # Both parts err by what the whole number is large.
+            parts = torch.view_as_real(value.resolve_conj())
+            return torch.view_as_complex(self._err(parts, size.abs().unsqueeze(-1).expand_as(parts)))
+        if not _is_wide(value):
             return value
         drawn = torch.from_numpy(np.asarray(self._generator.uniform(-1, 1, size=tuple(value.shape))))
         scale = torch.where(torch.isfinite(size), size.abs(), torch.zeros_like(size))
@@ -124,6 +133,12 @@ def widened(value: Any) -> Any:
 
 def _is_wide(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == torch.float64
+
+
+def _mean_size(value: Any) -> Any:
+    """The root of the mean square, for each element: what each is the sum of is as large as what the others are."""
+    size = value.abs()
+    return size.square().mean().sqrt().expand_as(size)
 
 
 def _magnitude(value: Any) -> Any:

@@ -235,7 +235,7 @@ _NO_SIGN = "{} have no sign of their own: PyTorch's can't be told before it runs
 
 @maps_torch("aten::_linalg_eigh", error=_STEPS)
 @recorded
-def eigh(t: TorchTranslation, x: Value, UPLO: str = "L", compute_v: bool = True) -> tuple[Value, Value]:  # noqa: N803
+def eigh(t: TorchTranslation, x: Value, UPLO: str = "L", compute_v: bool = True) -> tuple[Value, Value]:
     if compute_v:
         raise t.fail(_NO_SIGN.format("eigenvectors"), "use torch.linalg.eigvalsh, or what is the same for both signs")
     values, _ = jacobi.eigen(t, x if UPLO.upper() == "L" else swapped(t, x))

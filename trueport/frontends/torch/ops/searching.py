@@ -54,8 +54,10 @@ def _counted_below(t: TorchTranslation, rows: Value, sought: Any, *, right: bool
     row, value = promoted(t, rows, sought)
     last = t.rank(value)
     across = row if t.rank(row) == 1 else t.op.Unsqueeze(row, [t.rank(row) - 1])
-    compare = t.op.Greater if right else t.op.GreaterOrEqual
-    below = t.op.Not(compare(across, t.op.Unsqueeze(value, [last])))
+    sought_for = t.op.Unsqueeze(value, [last])
+    below = (t.op.LessOrEqual if right else t.op.Less)(across, sought_for)
+    if is_float(value):
+        below = t.op.Or(below, t.op.IsNaN(sought_for))
     kind = _D.INT32 if small else _D.INT64
     made: Value = t.op.ReduceSum(t.op.Cast(below, to=kind), [last], keepdims=0)
     return made
@@ -141,11 +143,10 @@ def median(t: TorchTranslation, x: Value) -> Value:
     middle = t.op.Div(t.op.Sub(t.op.Shape(flat), 1), 2)
     value = t.op.Squeeze(_ranked(t, flat, 0, middle)[0], [0])
     if not is_float(x):
-        made: Value = value
-        return made
-    some = any_of(t, t.op.IsNaN(flat))
-    made = t.op.Where(some, t.op.like(np.nan, x), value)
-    return made
+        whole: Value = value
+        return whole
+    found: Value = t.op.Where(any_of(t, t.op.IsNaN(flat)), t.op.like(np.nan, x), value)
+    return found
 
 
 @maps_torch("aten::nanmedian")
@@ -162,8 +163,8 @@ def nanmedian(t: TorchTranslation, x: Value) -> Value:
     middle = t.op.Div(t.op.Max(t.op.Sub(count, 1), 0), 2)
     value = _ranked(t, t.op.Where(odd, t.op.like(np.inf, x), flat), 0, middle)[0]
     found = t.op.Where(t.op.Equal(count, 0), t.op.like(np.nan, x), value)
-    made = t.op.Squeeze(found, [0])
-    return made
+    alone: Value = t.op.Squeeze(found, [0])
+    return alone
 
 
 @maps_torch("aten::kthvalue")

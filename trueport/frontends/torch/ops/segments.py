@@ -43,12 +43,30 @@ def segment_reduce(
     # What is merged into is what was asked for as a start, or what changes nothing.
     start = t.op.Expand(t.op.like(_STARTS[reduce] if initial is None else initial, data), shape)
     merged = t.op.ScatterND(start, segment, data, reduction=_MERGES[reduce])
-    if reduce != "mean":
-        made: Value = merged
-        return made
-    over = t.op.Cast(counts, to=t.dtype(data))
-    column = t.op.Reshape(over, [-1] + [1] * (t.rank(data) - 1))
-    none = t.op.Equal(column, t.op.like(0, data))
-    empty = t.op.like(np.nan if initial is None else initial, data)
-    made = t.op.Where(none, empty, t.op.Div(merged, t.op.Where(none, t.op.like(1, data), column)))
+    return _divided(t, merged, counts, initial) if reduce == "mean" else merged
+
+
+def _divided(t: TorchTranslation, merged: Value, counts: Value, initial: float | None) -> Value:
+    """Sums over the counts; a segment without rows has the start, or no number."""
+    over = t.op.Cast(counts, to=t.dtype(merged))
+    column = t.op.Reshape(over, [-1] + [1] * (t.rank(merged) - 1))
+    none = t.op.Equal(column, t.op.like(0, merged))
+    empty = t.op.like(np.nan if initial is None else initial, merged)
+    made: Value = t.op.Where(none, empty, t.op.Div(merged, t.op.Where(none, t.op.like(1, merged), column)))
+    return made
+
+
+@maps_torch("aten::bincount", error=accumulation())
+@recorded
+def bincount(t: TorchTranslation, x: Value, weights: Value | None = None, minlength: int = 0) -> Value:
+    """As many as the largest number asks for; a sum of weights is a double unless they are float32."""
+    numbers = t.int64(x)
+    largest = t.op.ReduceMax(t.op.Concat(numbers, [-1], axis=0), [0], keepdims=1)
+    count = t.op.Max(t.op.Add(largest, 1), minlength)
+    if weights is None:
+        terms = t.op.Expand(t.op.const(np.array(1, np.int64)), t.op.Shape(numbers))
+    else:
+        terms = weights if t.dtype(weights) == _D.FLOAT else t.cast(weights, _D.DOUBLE)
+    start = t.op.Expand(t.op.like(0, terms), count)
+    made: Value = t.op.ScatterND(start, t.op.Unsqueeze(numbers, [1]), terms, reduction="add")
     return made

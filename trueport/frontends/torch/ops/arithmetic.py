@@ -1,0 +1,198 @@
+"""Division, remainders, signs and angles: at infinities, NaN and zeros as PyTorch has them, whole numbers as wholes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.fidelity import ulps
+from trueport.frontends.tensorflow import circular
+from trueport.frontends.tensorflow.numeric import in_double, is_float, widened
+from trueport.frontends.torch.numbers import as_float, promoted
+from trueport.frontends.torch.recording import TorchTranslation, recorded
+from trueport.frontends.torch.registry import maps_torch
+
+__all__: list[str] = []
+
+_D = ir.DataType
+Value = ir.Value
+
+
+@maps_torch("aten::sign", error=ulps(0))
+@recorded
+def sign(t: TorchTranslation, x: Value) -> Value:
+    """PyTorch's sign of what is no number is zero."""
+    if t.dtype(x) == _D.BOOL:
+        same: Value = t.op.Identity(x)
+        return same
+    found: Value = t.op.Sign(x)
+    return t.op.Where(t.op.IsNaN(x), t.op.like(0, x), found) if is_float(x) else found  # type: ignore[no-any-return]
+
+
+@maps_torch("aten::atan2", error=ulps(4))
+@recorded
+def atan2(t: TorchTranslation, y: Value, x: Value) -> Value:
+    return widened(t, lambda *wide: _angle(t, *wide), *(as_float(t, value) for value in promoted(t, y, x)))
+
+
+def _angle(t: TorchTranslation, y: Value, x: Value) -> Value:
+    """The angle to the axis in the first quadrant, mirrored into the one where the point lies."""
+    height, width = t.op.Abs(y), t.op.Abs(x)
+    # Both infinite: 45 degrees; both zero: none. Their quotient would be NaN.
+    slope = t.op.Where(t.op.Equal(height, width), t.op.Sign(height), t.op.Div(height, width))
+    angle = circular.atan(t, slope)
+    mirrored = t.op.Where(_is_minus(t, x), t.op.Sub(t.op.like(np.pi, x), angle), angle)
+    found = t.op.Where(_is_minus(t, y), t.op.Neg(mirrored), mirrored)
+    odd = t.op.Or(t.op.IsNaN(x), t.op.IsNaN(y))
+    made: Value = t.op.Where(odd, t.op.like(np.nan, x), found)
+    return made
+
+
+def _is_minus(t: TorchTranslation, x: Value) -> Value:
+    """Whether a number has a sign; that of zero shows in its reciprocal."""
+    zero = t.op.like(0, x)
+    made: Value = t.op.Or(t.op.Less(x, zero), t.op.Less(t.op.Reciprocal(x), zero))
+    return made
+
+
+@maps_torch("aten::remainder.Tensor", error=ulps(1))
+@maps_torch("aten::remainder.Scalar", error=ulps(1))
+@maps_torch("aten::remainder.Scalar_Tensor", error=ulps(1))
+@recorded
+def remainder(t: TorchTranslation, a: Any, b: Any) -> Value:
+    first, second = promoted(t, a, b)
+    if not is_float(first):
+        made: Value = t.op.Mod(first, second)
+        return made
+    return widened(t, lambda x, y: _of_divisors_sign(t, t.op.Mod(x, y, fmod=1), y), first, second)
+
+
+def _of_divisors_sign(t: TorchTranslation, rest: Value, divisor: Value) -> Value:
+    made: Value = t.op.Where(_turned(t, rest, divisor), t.op.Add(rest, divisor), rest)
+    return made
+
+
+def _turned(t: TorchTranslation, rest: Value, divisor: Value) -> Value:
+    """Whether a remainder has not the sign of what was divided by."""
+    zero = t.op.like(0, rest)
+    differ = t.op.Xor(t.op.Less(rest, zero), t.op.Less(divisor, zero))
+    made: Value = t.op.And(differ, t.op.Not(t.op.Equal(rest, zero)))
+    return made
+
+
+@maps_torch("aten::floor_divide", error=ulps(1))
+@maps_torch("aten::floor_divide.Scalar", error=ulps(1))
+@recorded
+def floor_divide(t: TorchTranslation, a: Any, b: Any) -> Value:
+    return _divided(t, a, b, "floor")
+
+
+@maps_torch("aten::div.Tensor_mode", error=ulps(1))
+@maps_torch("aten::div.Scalar_mode", error=ulps(1))
+@recorded
+def divide(t: TorchTranslation, a: Any, b: Any, rounding_mode: str | None = None) -> Value:
+    return _divided(t, a, b, rounding_mode)
+
+
+def _divided(t: TorchTranslation, a: Any, b: Any, mode: str | None) -> Value:
+    first, second = promoted(t, a, b)
+    if mode is None:
+        made: Value = t.op.Div(as_float(t, first), as_float(t, second))
+        return made
+    floats: Callable[[TorchTranslation, Value, Value], Value] = _floor_floats if mode == "floor" else _cut_floats
+    if is_float(first):
+        return widened(t, lambda x, y: floats(t, x, y), first, second)
+    return _floor_wholes(t, first, second) if mode == "floor" else _cut_wholes(t, first, second)
+
+
+def _cut_wholes(t: TorchTranslation, a: Value, b: Value) -> Value:
+    made: Value = t.op.Div(a, b)
+    return made
+
+
+def _floor_wholes(t: TorchTranslation, a: Value, b: Value) -> Value:
+    """By the remainder of the divisor's sign, which leaves nothing to be cut."""
+    made: Value = t.op.Div(t.op.Sub(a, t.op.Mod(a, b)), b)
+    return made
+
+
+def _cut_floats(t: TorchTranslation, a: Value, b: Value) -> Value:
+    whole = t.op.Div(a, b)
+    made: Value = t.op.Where(t.op.Less(whole, t.op.like(0, whole)), t.op.Ceil(whole), t.op.Floor(whole))
+    return made
+
+
+def _floor_floats(t: TorchTranslation, a: Value, b: Value) -> Value:
+    """As Python divides: from the exact remainder, not from a quotient that may be rounded up."""
+    zero, one = t.op.like(0, a), t.op.like(1, a)
+    plain = t.op.Div(a, b)
+    rest = t.op.Mod(a, b, fmod=1)
+    exact = t.op.Div(t.op.Sub(a, rest), b)
+    lower = t.op.Where(_turned(t, rest, b), t.op.Sub(exact, one), exact)
+    floor = t.op.Floor(lower)
+    near = t.op.Where(t.op.Greater(t.op.Sub(lower, floor), t.op.like(0.5, a)), t.op.Add(floor, one), floor)
+    found = t.op.Where(t.op.Equal(lower, zero), t.op.Mul(plain, zero), near)
+    made: Value = t.op.Where(t.op.Equal(b, zero), plain, found)
+    return made
+
+
+@maps_torch("aten::pow.Tensor_Scalar", error=ulps(4))
+@recorded
+def power(t: TorchTranslation, x: Value, exponent: Any) -> Value:
+    """Roots and small powers as PyTorch's kernel takes them: a root of minus infinity is no number."""
+    base, _ = promoted(t, x, exponent)
+    if isinstance(exponent, ir.Value) or not is_float(base) or exponent not in _POWERS:
+        made: Value = t.op.Pow(*promoted(t, x, exponent))
+        return made
+    return widened(t, lambda wide: _POWERS[exponent](t, wide), base)
+
+
+def _square(t: TorchTranslation, x: Value) -> Value:
+    made: Value = t.op.Mul(x, x)
+    return made
+
+
+_POWERS: dict[float, Callable[[TorchTranslation, Value], Value]] = {
+    0.5: lambda t, x: t.op.Sqrt(x),
+    2.0: _square,
+    3.0: lambda t, x: t.op.Mul(_square(t, x), x),
+    -0.5: lambda t, x: t.op.Reciprocal(t.op.Sqrt(x)),
+    -1.0: lambda t, x: t.op.Reciprocal(x),
+    -2.0: lambda t, x: t.op.Reciprocal(_square(t, x)),
+}
+
+
+@maps_torch("aten::clamp", error=ulps(0))
+@recorded
+def clamp(t: TorchTranslation, x: Value, min: Any = None, max: Any = None) -> Value:
+    """What is no number stays so, whichever bound there is."""
+    given = [bound for bound in (min, max) if bound is not None]
+    value, *bounds = promoted(t, x, *given)
+    low, high = (None if bound is None else bounds.pop(0) for bound in (min, max))
+    if low is not None and high is not None:
+        between: Value = t.op.Clip(value, low, high)
+        return between
+    beyond = t.op.Greater(value, high) if low is None else t.op.Less(value, low)
+    made: Value = t.op.Where(beyond, high if low is None else low, value)
+    return made
+
+
+@maps_torch("aten::hypot", error=ulps(2))
+@recorded
+def hypot(t: TorchTranslation, a: Value, b: Value) -> Value:
+    first, second = (as_float(t, value) for value in promoted(t, a, b))
+    return in_double(t, lambda x, y: _hypotenuse(t, x, y), first, second)
+
+
+def _hypotenuse(t: TorchTranslation, a: Value, b: Value) -> Value:
+    """Scaled by the longer side, so that no square overflows; infinite beside what is no number, too."""
+    wide, narrow = t.op.Max(t.op.Abs(a), t.op.Abs(b)), t.op.Min(t.op.Abs(a), t.op.Abs(b))
+    none = t.op.Equal(wide, t.op.like(0, a))
+    share = t.op.Div(narrow, t.op.Where(none, t.op.like(1, a), wide))
+    found = t.op.Mul(wide, t.op.Sqrt(t.op.Add(t.op.like(1, a), t.op.Mul(share, share))))
+    endless = t.op.Or(t.op.IsInf(a), t.op.IsInf(b))
+    made: Value = t.op.Where(endless, t.op.like(np.inf, a), found)
+    return made
