@@ -18,7 +18,7 @@ from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port, pack, unpack
 from trueport.lazy import LazyModule
-from trueport.runtimes.base import Model
+from trueport.runtimes.base import Model, Operation
 
 __all__ = ["Kernels", "Quantization", "TfliteModel", "is_tflite"]
 
@@ -76,6 +76,23 @@ class TfliteModel(Model):
 
     def inner(self) -> Mapping[str, InnerValue]:
         return {name: InnerValue(name) for name in self._tensors if name}
+
+    def output_values(self) -> Mapping[str, str]:
+        return {name: details["name"] for name, details in self._outs.items() if details["name"] in self._tensors}
+
+    def operations(self) -> Sequence[Operation]:
+        names = {details["index"]: details["name"] for details in self._interpreter.get_tensor_details()}
+        # Not public: there is no other way to the operators of a loaded file.
+        return [
+            Operation(
+                f"{found['op_name']} {found['index']}",
+                found["op_name"],
+                tuple(names[i] for i in found["inputs"] if i in names),
+                tuple(names[i] for i in found["outputs"] if i in names),
+            )
+            for found in self._interpreter._get_ops_details()
+            if found["op_name"] != "DELEGATE"
+        ]
 
     def quantization(self) -> Mapping[str, Quantization]:
         """Of all quantized tensors, by their names, and of inputs and outputs by the signature's."""

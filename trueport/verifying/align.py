@@ -285,13 +285,9 @@ def _fetched(model: Model, feeds: Mapping[str, Any], names: Sequence[str]) -> It
         chunk = waiting.pop(0)
         try:
             yield from model.run(feeds, fetch=chunk).items()
-        except Exception as error:  # runtimes raise what they like for a value that they keep to themselves
-            if len(chunk) == 1:
-                if isinstance(error, KeyboardInterrupt):
-                    raise
-                continue
+        except Exception:  # runtimes raise what they like for a value that they keep to themselves
             half = len(chunk) // 2
-            waiting[:0] = [chunk[:half], chunk[half:]]
+            waiting[:0] = [chunk[:half], chunk[half:]] if half else []
 
 
 def _turned(array: Any, perm: tuple[int, ...] | None) -> Any:
