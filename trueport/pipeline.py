@@ -30,8 +30,8 @@ from trueport.verifying.verify import Verification, verify_runs
 
 __all__ = ["Conversion", "check", "convert", "convert_file"]
 
-_FORMS = {".onnx": "onnx"}
-_OTHER_FORMS = (".tflite", ".keras", ".h5", ".pb", ".pt2")
+_FORMS = {".onnx": "onnx", ".tflite": "tflite"}
+_OTHER_FORMS = (".keras", ".h5", ".pb", ".pt2")
 Progress = Callable[[str], None]
 
 
@@ -165,7 +165,7 @@ def convert(
 ) -> Conversion:
     """Convert a model; unless ``verify`` is off, compare it with the source before it is handed out.
 
-    ``to`` is ``"tensorflow"`` or ``"onnx"``; the one that the source is not when it is left out.
+    ``to`` is ``"tensorflow"``, ``"onnx"`` or ``"tflite"``; may be left out where the source is one of the first two.
     ``profile``: also measure the error along the depth of the network, for the report; it takes a while.
     ``data``: inputs to compare on, each a dict by name; a few seeded ones are made when there are none.
     Of a TensorFlow source: ``opset``, ``signature``, ``inputs``, ``outputs``, ``shapes``, ``inputs_as_nchw``,

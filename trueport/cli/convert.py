@@ -35,7 +35,9 @@ __all__ = ["convert"]
 
 def convert(
     source: Source,
-    output: Annotated[Path, typer.Option("--output", "-o", help="a folder for a SavedModel, or a file NAME.onnx")],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="a folder for a SavedModel, or a file NAME.onnx or NAME.tflite")
+    ],
     ops: Ops = None,
     opset: Annotated[int | None, typer.Option(help="of the ONNX file; by default the newest ONNX Runtime runs")] = None,
     signature: Signature = None,

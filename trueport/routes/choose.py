@@ -15,13 +15,14 @@ from trueport.frontends.torch.sources import TorchOptions, is_torch
 from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
 from trueport.routes.tensorflow_to_onnx import TensorflowToOnnx
+from trueport.routes.to_tflite import ToTflite
 from trueport.routes.torch_to_onnx import TorchToOnnx
 from trueport.routes.torch_to_tensorflow import TorchToTensorflow
 
 __all__ = ["choose_route"]
 
 _T = TypeVar("_T", Options, TorchOptions)
-_TARGETS = ("tensorflow", "onnx")
+_TARGETS = ("tensorflow", "onnx", "tflite")
 _OF_ONNX_FILES = ("opset", "external_data")
 
 
@@ -29,6 +30,8 @@ def choose_route(source: Any, to: str | None, ops: Ops, options: Mapping[str, An
     """``to`` may be left out where the source's form has one opposite; an option that a route lacks is an error."""
     if to is not None and to not in _TARGETS:
         raise UsageError(f"there is no target {to!r}", remedy=f"targets: {', '.join(_TARGETS)}")
+    if to == "tflite":
+        return ToTflite(choose_route(source, "tensorflow", ops, options))
     if is_torch(source):
         return _from_torch(source, to, ops, options)
     if is_tensorflow(source) or (to == "onnx" and not _is_onnx(source)):

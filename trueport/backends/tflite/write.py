@@ -1,0 +1,33 @@
+"""A SavedModel as a TFLite file, by TensorFlow's own converter: its own operators only, nothing quantized unasked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from trueport.errors import ConversionError
+from trueport.lazy import LazyModule
+
+__all__ = ["write_tflite"]
+
+tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
+
+_NEEDED = re.compile(r"tf\.([A-Z]\w+)")
+
+
+def write_tflite(saved_model: Path, place: Path) -> None:
+    """Convert; operators that TFLite does not have come in one error."""
+    converter = tf.lite.TFLiteConverter.from_saved_model(str(saved_model))
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+    try:
+        content = converter.convert()
+    except Exception as error:  # the converter's own types, which are not public
+        missing = sorted(set(_NEEDED.findall(str(error))))
+        why = f"TFLite has no {', '.join(missing)} of these types" if missing else " ".join(str(error).split())[:300]
+        raise ConversionError(
+            f"TensorFlow's converter refuses it: {why}",
+            where=place.name,
+            remedy="write a SavedModel instead, or replace these operators in the source",
+        ) from error
+    place.write_bytes(content)
