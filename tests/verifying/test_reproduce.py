@@ -60,7 +60,12 @@ def test_an_onnx_part_shows_the_fault_by_itself(model: str, fault: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("model", "fault"), [("residual", "epsilon"), ("branch", "other branch"), ("loop", "stale state")]
+    ("model", "fault"),
+    [
+        ("branch", "other branch"),
+        pytest.param("residual", "epsilon", marks=pytest.mark.slow),
+        pytest.param("loop", "stale state", marks=pytest.mark.slow),
+    ],
 )
 def test_a_part_of_a_saved_model_shows_the_fault_by_itself(model: str, fault: str, tmp_path: Path) -> None:
     source, changed = put(model, fault)
@@ -91,8 +96,15 @@ def test_a_part_holds_no_weights_but_its_own(tmp_path: Path) -> None:
     assert len(loaded.weights) + len(loaded.others) == len(node.input) - 1
 
 
-@pytest.mark.parametrize("target", ["onnxruntime", "tensorflow"])
-@pytest.mark.parametrize(("model", "fault"), [("residual", "epsilon"), ("text", "table entry")])
+@pytest.mark.parametrize(
+    ("model", "fault", "target"),
+    [
+        ("residual", "epsilon", "onnxruntime"),
+        ("text", "table entry", "onnxruntime"),
+        ("residual", "epsilon", "tensorflow"),
+        pytest.param("text", "table entry", "tensorflow", marks=pytest.mark.slow),
+    ],
+)
 def test_anonymous_reproducers_show_the_fault_with_random_numbers(
     model: str, fault: str, target: str, tmp_path: Path
 ) -> None:
