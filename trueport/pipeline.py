@@ -11,7 +11,7 @@ from typing import Any
 
 from trueport import __version__
 from trueport.backends.writing import check_free, written_aside
-from trueport.checking.assess import refusal, refuse_unsupported
+from trueport.checking.assess import refusals, refuse_unsupported
 from trueport.checking.remarks import Remark
 from trueport.checking.rules import examine
 from trueport.errors import ConversionError, UsageError
@@ -75,7 +75,7 @@ class Job:
                 self.route.rehearse()
             self.remarks = examine(self.route.subject())
         except ConversionError as error:
-            self.route.findings = (*self.route.findings, refusal(error))
+            self.route.findings = (*self.route.findings, *refusals(error))
 
     def verify(self, written: Path | None, data: Data | None) -> Verification:
         with self.stage("verify"):

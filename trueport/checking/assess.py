@@ -10,7 +10,7 @@ from trueport.errors import ConversionError, Unsupported
 from trueport.fidelity import UNSUPPORTED
 from trueport.mapping.registry import Finding, Reason, Registry
 
-__all__ = ["assess_model", "refusal", "refuse_unsupported"]
+__all__ = ["assess_model", "refusals", "refuse_unsupported"]
 
 
 def assess_model(model: ir.Model, registry: Registry) -> tuple[Finding, ...]:
@@ -25,6 +25,9 @@ def refuse_unsupported(findings: Sequence[Finding]) -> None:
         raise Unsupported(refused)
 
 
-def refusal(error: ConversionError) -> Finding:
-    """What convert refuses as a whole, as a finding of check."""
-    return Finding(error.where or "the model", "", UNSUPPORTED, None, (Reason("refused", error.why, error.remedy),))
+def refusals(error: ConversionError) -> tuple[Finding, ...]:
+    """What convert refuses, as findings of check: the nodes it names, or the model as a whole."""
+    if isinstance(error, Unsupported):
+        return error.findings
+    reason = Reason("refused", error.why, error.remedy)
+    return (Finding(error.where or "the model", "", UNSUPPORTED, None, (reason,)),)
