@@ -103,10 +103,10 @@ def run_faults(count: int, seed: int, models: str = "", reproduce: int = 0, jobs
 def cells(count: int, seed: int, only: str = "") -> Iterator[Cell]:
     """Every kind in every model and node that takes it, in an order drawn from the seed."""
     nets = [name for name in ZOO if only in name]
-    spots = [(name, fault, node) for name in nets for fault in range(len(FAULTS)) for node in range(40)]
+    spots = [Cell(name, fault, node, seed) for name in nets for fault in range(len(FAULTS)) for node in range(40)]
     order = np.random.default_rng(seed).permutation(len(spots))
     room = {(name, f): count for name in nets for f, count in enumerate(_room(name))}
-    found = (Cell(*spots[spot], seed) for spot in order if spots[spot][2] < room[spots[spot][:2]])
+    found = (cell for cell in map(spots.__getitem__, order) if cell.node < room[cell.model, cell.fault])
     return itertools.islice((cell for cell in found if cell.inject() is not None), count)
 
 
