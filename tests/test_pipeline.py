@@ -39,7 +39,7 @@ def test_check_and_convert_refuse_the_same_nodes() -> None:
 def test_report_as_json() -> None:
     report = trueport.convert(relu_chain()).report
     data = json.loads(report.to_json())
-    assert data["schema"] == "trueport-report/1"
+    assert data["schema"] == "trueport-report/2"
     assert data["comparison"]["verdict"] == "faithful"
     assert data["comparison"]["verdict"] == "faithful"
     assert data["nodes"] == {"exact": 2}
@@ -156,8 +156,8 @@ def test_onnx_checker_agrees_with_the_test_models() -> None:
 
 
 def test_another_form_of_output_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(trueport.UsageError, match=r"can.t be written as \.tflite"):
-        trueport.convert_file(relu_chain(), tmp_path / "model.tflite")
+    with pytest.raises(trueport.UsageError, match=r"can.t be written as \.keras"):
+        trueport.convert_file(relu_chain(), tmp_path / "model.keras")
 
 
 def test_containers_and_parts_are_shown() -> None:
