@@ -130,9 +130,12 @@ def align(walk: Walkable, target: Model, outputs: Mapping[str, InnerValue], feed
     plain = target.keeps_names or target.runtime == walk.executions[0].runtime
     if plain:
         values = {**{name: InnerValue(name) for name in names if name in known}, **ends}
-        if target.keeps_names or len(values) == len(names):
+        # Made of the same model in another form, the source's names may have another beginning.
+        recorded = target.keeps_names and 4 * len(values) > len(names)
+        if recorded or len(values) == len(names):
             return AlignedModel(target, values, Alignment(by_name=len(values)))
-    return _Aligner(walk, target, feeds, names, same_form=plain).run(ends)
+    same = target.runtime == walk.executions[0].runtime
+    return _Aligner(walk, target, feeds, names, same_form=same).run(ends)
 
 
 @dataclass

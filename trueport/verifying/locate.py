@@ -102,8 +102,11 @@ class _Search:
     def _common(self) -> set[str]:
         return set(self.target.inner()) - self.dismissed
 
-    def _search(self, places: Sequence[Place], starts: Sequence[dict[str, Any]]) -> Culprit | None:
-        """The first node that departs by itself among some places; ``starts`` is what they begin with."""
+    def _search(self, places: Sequence[Place], starts: Sequence[dict[str, Any]], until: str = "") -> Culprit | None:
+        """The first node that departs by itself among some places; ``starts`` is what they begin with.
+
+        ``until`` is a value that departs: what is not looked at before it at first is looked at after that.
+        """
         guilty: Culprit | None = None
         for segment in self._segments(places, starts):
             self._judge(segment)
@@ -116,6 +119,8 @@ class _Search:
                     guilty = self._between(name, segment, starts) or self._guilty(name, owns.get(name))
                     if guilty is not None and not self.everything:
                         return guilty
+            if guilty is None and until:
+                return self._between(until, segment, starts)
         return guilty
 
     def _segments(self, places: Sequence[Place], starts: Sequence[dict[str, Any]]) -> Iterator[Held]:
@@ -181,7 +186,7 @@ class _Search:
         if not left_out:
             return None
         begin = [{n: held[n][run] if n in held else start[n] for n in gap.frontier} for run, start in enumerate(starts)]
-        return self._search(gap.places, begin)
+        return self._search(gap.places, begin, until=name)
 
     def _owned(self, names: Sequence[str]) -> dict[str, Owned]:
         return owned(self.walk, self.target, self.feeds, self.gaps, self._common, names, self.plain, self.k)
