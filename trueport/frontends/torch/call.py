@@ -18,6 +18,7 @@ import onnx_ir as ir
 
 from trueport.errors import InvalidInput, UsageError
 from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.uncompiled import uncompiled
 from trueport.ir.ports import Port
 
 __all__ = ["Call", "as_array", "as_tensor", "inference", "make_call", "port_of"]
@@ -54,7 +55,8 @@ class Call:
     def run(self, module: Any, tensors: Sequence[Any]) -> dict[str, Any]:
         """The module's result on these tensors: every tensor in it by its name."""
         args, kwargs = self.filled(tensors)
-        return named_results(module(*args, **kwargs), self.names)
+        with uncompiled():
+            return named_results(module(*args, **kwargs), self.names)
 
 
 def make_call(module: Any, example: Any) -> Call:
@@ -150,8 +152,9 @@ def _leaves(call: Call) -> list[Any]:
 def port_of(name: str, tensor: Any, dims: Mapping[int, str]) -> Port:
     """The border's word for a tensor: open dims by their names."""
     shape = tuple(dims.get(axis, int(size)) for axis, size in enumerate(tensor.shape))
-    kind, element = ("pair", tensor.real.dtype) if tensor.is_complex() else ("tensor", tensor.dtype)
-    return Port(name, "tensor" if kind == "tensor" else "pair", _onnx_dtype(element).name, shape, (name,))
+    if tensor.is_complex():
+        return Port(name, "pair", _onnx_dtype(tensor.real.dtype).name, (*shape, 2), (name,))
+    return Port(name, "tensor", _onnx_dtype(tensor.dtype).name, shape, (name,))
 
 
 def _onnx_dtype(dtype: Any) -> ir.DataType:

@@ -7,6 +7,7 @@ about what was captured of it. With ``noise`` each operator also errs as a float
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from trueport.errors import NoOracle
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
-from trueport.frontends.torch.rounding import is_sum, is_transform, makes_numbers
+from trueport.frontends.torch.rounding import interpolates, is_sum, is_transform, makes_numbers
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
@@ -78,11 +79,7 @@ class _Mode:
         if writes:
             _each(lambda value: _is_wide(value) and value.copy_(self._err(value, value)), made)
             return made
-        if is_transform(operator):
-            sizes = _each(_mean_size, made)
-        else:
-            sizes = operator(*_each(_magnitude, wide), **given) if is_sum(operator) else made
-        return torch.utils._pytree.tree_map(self._err, made, sizes)
+        return torch.utils._pytree.tree_map(self._err, made, _sizes(operator, wide, given, made))
 
     def _err(self, value: Any, size: Any) -> Any:
         if self._generator is None:
@@ -99,14 +96,37 @@ class _Mode:
 
 
 def _dispatch_mode(mode: _Mode) -> Any:
+    return _mode_class()(mode)
+
+
+@functools.cache
+def _mode_class() -> Any:
     """PyTorch's hook; the class is made here because its base is PyTorch's."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Widening(TorchDispatchMode):  # type: ignore[misc, no-untyped-call, unused-ignore]
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            return mode.step(func, args, kwargs or {})
+        def __init__(self, mode: _Mode) -> None:
+            super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
+            self._mode = mode
 
-    return Widening()  # type: ignore[no-untyped-call, unused-ignore]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            return self._mode.step(func, args, kwargs or {})
+
+    torch.ops.higher_order.cond.py_impl(Widening)(_branch)
+    torch.ops.higher_order.while_loop.py_impl(Widening)(_loop)
+    return Widening
+
+
+def _branch(mode: Any, predicate: Any, then: Any, otherwise: Any, operands: Sequence[Any]) -> Any:
+    with mode:
+        return (then if bool(predicate) else otherwise)(*operands)
+
+
+def _loop(mode: Any, condition: Any, body: Any, carried: Sequence[Any], more: Sequence[Any]) -> Any:
+    with mode:
+        while bool(condition(*carried, *more)):
+            carried = body(*carried, *more)
+        return tuple(carried)
 
 
 def _state(module: Any) -> list[Any]:
@@ -133,6 +153,16 @@ def widened(value: Any) -> Any:
 
 def _is_wide(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == torch.float64
+
+
+def _sizes(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], made: Any) -> Any:
+    """What the errors of an operator's results are relative to."""
+    if is_transform(operator):
+        return _each(_mean_size, made)
+    if interpolates(operator):
+        image, *rest = args
+        return operator(image.abs(), *rest, **kwargs).abs() * max(image.shape[2:])
+    return operator(*_each(_magnitude, args), **kwargs) if is_sum(operator) else made
 
 
 def _mean_size(value: Any) -> Any:
