@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -273,8 +274,9 @@ def test_as_a_process(environment: dict[str, str], model: Path) -> None:
         env={**os.environ, **environment},
     )
     assert done.returncode == FAITHFUL, done.stderr
-    assert done.stdout.splitlines()[0] == f"{model} → tensorflow: exact by declaration"
-    assert "\x1b" not in done.stdout
+    plain = re.sub(r"\x1b\[[\d;]*m", "", done.stdout)
+    assert "".join(plain.split("\n")[:3]).startswith(f"{model} → tensorflow: converts exactly")
+    assert ("\x1b" in done.stdout) == ("FORCE_COLOR" in environment)
     assert done.stderr == ""
 
 
