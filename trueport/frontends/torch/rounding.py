@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["is_sum", "is_transform", "makes_numbers"]
+__all__ = ["interpolates", "is_sum", "is_transform", "makes_numbers"]
 
 _MOVES = frozenset(
     """
@@ -23,15 +23,21 @@ _MOVES = frozenset(
 _SUMS = frozenset(
     """
     _adaptive_avg_pool2d _adaptive_avg_pool3d _embedding_bag _embedding_bag_forward_only
-    _scaled_dot_product_flash_attention_for_cpu _upsample_bicubic2d_aa _upsample_bilinear2d_aa addbmm addmm
-    addmv addr avg_pool1d avg_pool2d avg_pool3d baddbmm bmm col2im convolution cumsum dot index_add linear
-    matmul mean mkldnn_rnn_layer mm mv scatter_add scatter_reduce segment_reduce sum upsample_bicubic2d
-    upsample_bilinear2d upsample_linear1d upsample_trilinear3d
+    _scaled_dot_product_flash_attention_for_cpu addbmm addmm addmv addr avg_pool1d avg_pool2d avg_pool3d baddbmm
+    bmm col2im convolution cumsum dot index_add linear matmul mean mkldnn_rnn_layer mm mv scatter_add
+    scatter_reduce segment_reduce sum
     """.split()  # noqa: SIM905
 )
 """Operators whose error is relative to the magnitudes that they add up, in whatever order."""
 
 
+_INTERPOLATES = frozenset(
+    """
+    _upsample_bicubic2d_aa _upsample_bilinear2d_aa grid_sampler_2d grid_sampler_3d upsample_bicubic2d
+    upsample_bilinear2d upsample_linear1d upsample_trilinear3d
+    """.split()  # noqa: SIM905
+)
+"""Operators that mix neighbours by their nearness to a place, which is rounded, too: by so much more as it is far."""
 _TRANSFORMS = frozenset({"_fft_c2c", "_fft_c2r", "_fft_r2c"})
 """Operators each of whose results is made of all numbers: the error of each is relative to the size of all."""
 
@@ -44,6 +50,11 @@ def makes_numbers(operator: Any) -> bool:
 def is_sum(operator: Any) -> bool:
     """Whether the result may cancel."""
     return _name(operator) in _SUMS
+
+
+def interpolates(operator: Any) -> bool:
+    """Whether places in its first operand are computed on the way."""
+    return _name(operator) in _INTERPOLATES
 
 
 def is_transform(operator: Any) -> bool:

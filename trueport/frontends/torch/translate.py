@@ -18,6 +18,7 @@ from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.capture import TorchCaptured
 from trueport.frontends.torch.places import line_of
 from trueport.frontends.torch.quiet import quiet
+from trueport.frontends.torch.recurrence import open_sequences
 from trueport.frontends.torch.registry import TORCH_COMPLEX
 from trueport.frontends.torch.script import translate_script
 from trueport.ir.marks import mark_trained
@@ -84,7 +85,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
 
 
 def _export(program: Any, table: Mapping[Any, Callable[..., Any]]) -> Any:
-    with quiet(), torch.no_grad():
+    with quiet(), torch.no_grad(), open_sequences():
         return torch.onnx.export(
             program,
             dynamo=True,

@@ -161,7 +161,8 @@ def _sizes(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], made: 
         return _each(_mean_size, made)
     if interpolates(operator):
         image, *rest = args
-        return operator(image.abs(), *rest, **kwargs).abs() * max(image.shape[2:])
+        # A place is as large as the image, and made in about four steps.
+        return operator(image.abs(), *rest, **kwargs).abs() * 4 * max(image.shape[2:])
     return operator(*_each(_magnitude, args), **kwargs) if is_sum(operator) else made
 
 

@@ -196,3 +196,24 @@ def _hypotenuse(t: TorchTranslation, a: Value, b: Value) -> Value:
     endless = t.op.Or(t.op.IsInf(a), t.op.IsInf(b))
     made: Value = t.op.Where(endless, t.op.like(np.inf, a), found)
     return made
+
+
+@maps_torch("aten::ceil", error=ulps(0))
+@recorded
+def ceil(t: TorchTranslation, x: Value) -> Value:
+    made: Value = t.op.Ceil(x) if is_float(x) else t.op.Identity(x)
+    return made
+
+
+@maps_torch("aten::floor", error=ulps(0))
+@recorded
+def floor(t: TorchTranslation, x: Value) -> Value:
+    made: Value = t.op.Floor(x) if is_float(x) else t.op.Identity(x)
+    return made
+
+
+@maps_torch("aten::round", error=ulps(0))
+@recorded
+def round_(t: TorchTranslation, x: Value) -> Value:
+    made: Value = t.op.Round(x) if is_float(x) else t.op.Identity(x)
+    return made

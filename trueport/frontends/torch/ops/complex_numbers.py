@@ -77,3 +77,19 @@ def product(t: TorchTranslation, a: Value, b: Value) -> Value:
         t.op.Sub(t.op.MatMul(ar, br), t.op.MatMul(ai, bi)),
         t.op.Add(t.op.MatMul(ar, bi), t.op.MatMul(ai, br)),
     )
+
+
+@maps_torch("aten::_conj_physical", error=ulps(0), complex_operands=True)
+@maps_torch("aten::conj_physical", error=ulps(0), complex_operands=True)
+@recorded
+def conjugate(t: TorchTranslation, x: Value) -> Value:
+    real, imaginary = parts(t, x)
+    return joined(t, real, t.op.Neg(imaginary))
+
+
+@maps_torch("aten::sym_size.int", complex_operands=True)
+@recorded
+def size(t: TorchTranslation, x: Value, dim: int) -> Value:
+    axis = dim % (t.rank(x) - 1)
+    made: Value = t.op.Squeeze(t.op.Shape(x, start=axis, end=axis + 1), [0])
+    return made

@@ -150,3 +150,62 @@ def _scaled(
         wide = total if normalization == _BY_ALL else t.op.Sqrt(total)
         factor = t.cast(t.op.Reciprocal(wide), t.dtype(real))
     return t.op.Mul(real, factor), t.op.Mul(imaginary, factor)
+
+
+@maps_torch("aten::stft", error=accumulation())
+@recorded
+def stft(
+    t: TorchTranslation,
+    x: Value,
+    n_fft: int,
+    hop_length: int | None = None,
+    win_length: int | None = None,
+    window: Value | None = None,
+    normalized: bool = False,
+    onesided: bool | None = None,
+    return_complex: bool | None = None,
+    align_to_window: bool | None = None,
+) -> Value:
+    """Frames by their places, weighed, and the transform of each; what is padded was padded before."""
+    if align_to_window:
+        raise t.fail("frames that are aligned to the window", "leave align_to_window off")
+    hop = hop_length or n_fft // 4
+    last = t.rank(x) - 1
+    length = t.op.Squeeze(t.op.Shape(x, start=last), [0])
+    starts = t.op.Range(0, t.op.Sub(length, n_fft - 1), hop)
+    places = t.op.Add(t.op.Unsqueeze(starts, [1]), t.op.const(np.arange(n_fft)))
+    frames = t.op.Gather(x, places, axis=last)
+    if window is not None:
+        frames = t.op.Mul(frames, _centred(t, window, n_fft, win_length or n_fft))
+    elif win_length and win_length < n_fft:
+        frames = t.op.Mul(frames, _centred(t, t.op.like(np.ones(win_length), x), n_fft, win_length))
+    cosine, sine = _matrix(t, x, n_fft, half="" if onesided is False else "columns")
+    waves = t.op.MatMul(frames, cosine), t.op.Neg(t.op.MatMul(frames, sine))
+    real, imaginary = _scaled(t, *waves, [n_fft], _BY_ROOT if normalized else 0)
+    order = [*range(last), last + 1, last]
+    return joined(t, transposed(t, real, order), transposed(t, imaginary, order))
+
+
+def _centred(t: TorchTranslation, window: Value, n_fft: int, length: int) -> Value:
+    """The window in the middle of a frame, zeros around it."""
+    if length == n_fft:
+        return window
+    before = (n_fft - length) // 2
+    made: Value = t.op.Pad(window, [before, n_fft - length - before], t.op.like(0, window))
+    return made
+
+
+@maps_torch("aten::fft_fftfreq", error=accumulation())
+@recorded
+def fftfreq(t: TorchTranslation, n: int, d: float = 1.0, *, dtype: int | None = None, **memory: object) -> Value:
+    return t.op.const(np.fft.fftfreq(n, d).astype(_kind(dtype)))
+
+
+@maps_torch("aten::fft_rfftfreq", error=accumulation())
+@recorded
+def rfftfreq(t: TorchTranslation, n: int, d: float = 1.0, *, dtype: int | None = None, **memory: object) -> Value:
+    return t.op.const(np.fft.rfftfreq(n, d).astype(_kind(dtype)))
+
+
+def _kind(dtype: int | None) -> np.dtype:
+    return np.dtype(np.float32) if dtype is None or dtype < 0 else np.dtype(numpy_dtype(_D(dtype)))

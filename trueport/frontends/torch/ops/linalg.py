@@ -20,7 +20,7 @@ from trueport.frontends.tensorflow.repeating import repeated
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 
-__all__: list[str] = []
+__all__ = ["lu_of", "pseudo_inverse", "singular_values", "solution"]
 
 _D = ir.DataType
 _STEPS = accumulation(8, 8)
@@ -95,7 +95,7 @@ def inv_ex(t: TorchTranslation, x: Value, check_errors: bool = False) -> tuple[V
     return factoring.solved(t, x, identity_like(t, x)), _failed_at(t, diagonal(t, factoring.pivoted(t, x).both))
 
 
-def _solved(t: TorchTranslation, a: Value, b: Value, left: bool) -> Value:
+def solution(t: TorchTranslation, a: Value, b: Value, left: bool) -> Value:
     """A vector where the right side has one axis less, or is one for all matrices."""
     is_vector = t.rank(b) == 1 or (t.rank(b) + 1 == t.rank(a) and t.dims(b) == t.dims(a)[:-1])
     right = t.op.Unsqueeze(b, [t.rank(b)]) if is_vector else b
@@ -113,17 +113,23 @@ def solve_ex(
 ) -> tuple[Value, ...]:
     factors = factoring.pivoted(t, a if left else swapped(t, a))
     info = _failed_at(t, diagonal(t, factors.both))
-    return _solved(t, a, b, left), factors.both, _swaps(t, factors.rows), info
+    return solution(t, a, b, left), factors.both, _swaps(t, factors.rows), info
 
 
 @maps_torch("aten::linalg_lu_factor_ex", error=_STEPS)
 @recorded
 def lu_factor_ex(t: TorchTranslation, x: Value, pivot: bool = True, check_errors: bool = False) -> tuple[Value, ...]:
+    both, pivots = lu_of(t, x, pivot)
+    return both, pivots, _failed_at(t, diagonal(t, both))
+
+
+def lu_of(t: TorchTranslation, x: Value, pivot: bool) -> tuple[Value, Value]:
+    """Both triangles in one matrix, and LAPACK's pivots."""
     if not pivot:
         raise t.fail("factors without pivots", "leave pivot on")
     _square_only(t, x)
     factors = factoring.pivoted(t, x)
-    return factors.both, _swaps(t, factors.rows), _failed_at(t, diagonal(t, factors.both))
+    return factors.both, _swaps(t, factors.rows)
 
 
 @maps_torch("aten::linalg_lu", error=_STEPS)
@@ -249,26 +255,28 @@ def svd(
 ) -> tuple[Value, ...]:
     if compute_uv:
         raise t.fail(_NO_SIGN.format("singular vectors"), "use torch.linalg.svdvals or pinv")
-    values = _singular(t, x)[0]
+    values = singular_values(t, x)[0]
     nothing = t.op.const(np.zeros(0, np.float32))
     return t.op.Identity(nothing), values, t.op.Identity(nothing)
 
 
-def _singular(t: TorchTranslation, x: Value) -> tuple[Value, Value, Value]:
-    """Values, left and right vectors, of matrices that are turned where they are wider than they are high."""
+def singular_values(t: TorchTranslation, x: Value) -> tuple[Value, Value, Value]:
+    """Values, left and right vectors, by rotations in doubles; matrices that are wider than high are turned."""
     height, width = t.dims(x)[-2:]
     if height is None or width is None:
         raise t.fail("the matrices' size is open", "give the matrices a fixed size")
+    wide = t.cast(x, _D.DOUBLE)
     if height >= width:
-        return jacobi.singular(t, x)
-    values, right, left = jacobi.singular(t, swapped(t, x))
-    return values, left, right
+        values, left, right = jacobi.singular(t, wide)
+    else:
+        values, right, left = jacobi.singular(t, swapped(t, wide))
+    return t.cast(values, t.dtype(x)), t.cast(left, t.dtype(x)), t.cast(right, t.dtype(x))
 
 
 @maps_torch("aten::linalg_pinv", error=_STEPS)
 @recorded
 def pinv(t: TorchTranslation, x: Value, rcond: float | None = None, hermitian: bool = False) -> Value:
-    return _pseudo_inverse(t, x, None, rcond, hermitian)
+    return pseudo_inverse(t, x, None, rcond, hermitian)
 
 
 @maps_torch("aten::linalg_pinv.atol_rtol_float", error=_STEPS)
@@ -276,14 +284,14 @@ def pinv(t: TorchTranslation, x: Value, rcond: float | None = None, hermitian: b
 def pinv_float(
     t: TorchTranslation, x: Value, *, atol: float | None = None, rtol: float | None = None, hermitian: bool = False
 ) -> Value:
-    return _pseudo_inverse(t, x, atol, rtol, hermitian)
+    return pseudo_inverse(t, x, atol, rtol, hermitian)
 
 
-def _pseudo_inverse(t: TorchTranslation, x: Value, atol: float | None, rtol: float | None, hermitian: bool) -> Value:
+def pseudo_inverse(t: TorchTranslation, x: Value, atol: float | None, rtol: float | None, hermitian: bool) -> Value:
     """Singular values below the larger tolerance count as none."""
     if hermitian:
         raise t.fail("a pseudo-inverse that reads one triangle alone", "leave hermitian off")
-    values, left, right = _singular(t, x)
+    values, left, right = singular_values(t, x)
     height, width = t.dims(x)[-2:]
     assert height is not None and width is not None
     epsilon = np.finfo(np.float64 if t.dtype(x) == _D.DOUBLE else np.float32).eps

@@ -82,7 +82,7 @@ def _running(t: TorchTranslation, x: Value, dim: int, *, largest: bool) -> tuple
         return t.op.Identity(x), t.op.const(np.array(0, np.int64))
     axis = dim % rank
     order = [*(a for a in range(rank) if a != axis), axis]
-    back = list(np.argsort(order))
+    back = [int(place) for place in np.argsort(order)]
     turned = transposed(t, x, order)
     places = t.op.Range(0, t.op.Squeeze(t.op.Shape(x, start=axis, end=axis + 1), [0]), 1)
     before = t.op.LessOrEqual(t.op.Unsqueeze(places, [0]), t.op.Unsqueeze(places, [1]))
@@ -119,6 +119,26 @@ def _worst(t: TorchTranslation, x: Value, *, largest: bool) -> Any:
         return -np.inf if largest else np.inf
     limits = np.iinfo(t.dtype(x).numpy())
     return limits.min if largest else limits.max
+
+
+@maps_torch("aten::cumprod")
+@recorded
+def cumprod(t: TorchTranslation, x: Value, dim: int, dtype: int = -1) -> Value:
+    """The products of all prefixes; of whole numbers in 64 bits."""
+    wanted = t.dtype(x) if is_float(x) else _D.INT64
+    value = t.cast(x, wanted if dtype in (None, -1) else ir.DataType(dtype))
+    rank = t.rank(value)
+    if rank == 0:
+        same: Value = t.op.Identity(value)
+        return same
+    axis = dim % rank
+    order = [*(a for a in range(rank) if a != axis), axis]
+    turned = transposed(t, value, order)
+    places = t.op.Range(0, t.op.Squeeze(t.op.Shape(value, start=axis, end=axis + 1), [0]), 1)
+    before = t.op.LessOrEqual(t.op.Unsqueeze(places, [0]), t.op.Unsqueeze(places, [1]))
+    factors = t.op.Where(before, t.op.Unsqueeze(turned, [rank - 1]), t.op.like(1, value))
+    made = t.op.ReduceProd(factors, [rank], keepdims=0)
+    return transposed(t, made, [int(place) for place in np.argsort(order)])
 
 
 @maps_torch("aten::median.dim")
@@ -202,7 +222,7 @@ def mode(t: TorchTranslation, x: Value, dim: int = -1, keepdim: bool = False) ->
     value = t.op.ReduceMin(t.op.Where(most, turned, highest), [rank - 1], keepdims=1)
     here = t.op.Cast(t.op.Equal(turned, value), to=_D.INT32)
     place = t.op.ArgMax(here, axis=rank - 1, keepdims=1, select_last_index=1)
-    back = list(np.argsort(order))
+    back = [int(place) for place in np.argsort(order)]
     return tuple(_kept(t, transposed(t, part, back), axis, keepdim) for part in (value, place))  # type: ignore[return-value]
 
 
@@ -235,3 +255,17 @@ def _divisor(t: TorchTranslation, a: Value, b: Value) -> Value:
         return [any_of(body, body.op.Not(body.op.Equal(following[1], body.op.like(0, y)))), *following]
 
     return iterate(t, starts, step)[0]
+
+
+@maps_torch("aten::sort.stable")
+@recorded
+def sort_stable(
+    t: TorchTranslation, x: Value, *, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> tuple[Value, Value]:
+    """Of equals ONNX's TopK takes the first one first, in both directions."""
+    if t.rank(x) == 0:
+        return t.op.Identity(x), t.op.const(np.array(0, np.int64))
+    axis = dim % t.rank(x)
+    size = t.op.Shape(x, start=axis, end=axis + 1)
+    values, places = t.op.TopK(x, size, axis=axis, largest=int(descending), outputs=2)
+    return values, places

@@ -50,7 +50,25 @@ def lgamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
 def polygamma(t: TorchTranslation, n: int, x: ir.Value) -> ir.Value:
     if n == 0:
         return _of_double(t, _digamma, x)
+    if n == 1:
+        return _of_double(t, _trigamma, x)
     return _of_double(t, lambda t, wide: gamma.polygamma(t, t.op.like(n, wide), wide), x)
+
+
+def _trigamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
+    """Below one half by reflection, as PyTorch has it."""
+    low = t.op.Less(x, t.op.like(0.5, x))
+    upper = t.op.Where(low, t.op.Sub(t.op.like(1, x), x), x)
+    found = gamma.polygamma(t, t.op.like(1, x), t.op.Where(t.op.IsInf(upper), t.op.like(1, x), upper))
+    right = t.op.Where(t.op.IsInf(upper), t.op.like(0, x), found)
+    # PyTorch's pi is rounded, so that at whole numbers but zero the sine is not quite none.
+    least = t.op.Where(t.op.Equal(x, t.op.like(0, x)), t.op.like(0, x), t.op.like(1e-16, x))
+    sine = t.op.Max(t.op.Abs(t.op.Sin(t.op.Mul(x, t.op.like(np.pi, x)))), least)
+    mirrored = t.op.Sub(t.op.Div(t.op.like(np.pi**2, x), t.op.Mul(sine, sine)), right)
+    found = t.op.Where(low, mirrored, right)
+    odd = t.op.Or(t.op.IsNaN(x), t.op.IsInf(x, detect_positive=0))
+    made: ir.Value = t.op.Where(odd, t.op.like(np.nan, x), found)
+    return made
 
 
 @maps_torch("aten::special_zeta", error=ulps(16))
@@ -64,13 +82,27 @@ def zeta(t: TorchTranslation, x: Any, q: Any) -> ir.Value:
 @maps_torch("aten::igamma", error=ulps(1024))
 @recorded
 def igamma(t: TorchTranslation, a: ir.Value, x: ir.Value) -> ir.Value:
-    return _of_double(t, incomplete.igamma, a, x)
+    return _of_double(t, lambda t, *wide: _at_ends(t, incomplete.igamma(t, *wide), *wide, near=0, far=1), a, x)
 
 
 @maps_torch("aten::igammac", error=ulps(1024))
 @recorded
 def igammac(t: TorchTranslation, a: ir.Value, x: ir.Value) -> ir.Value:
-    return _of_double(t, incomplete.igammac, a, x)
+    return _of_double(t, lambda t, *wide: _at_ends(t, incomplete.igammac(t, *wide), *wide, near=1, far=0), a, x)
+
+
+def _at_ends(t: TorchTranslation, found: ir.Value, a: ir.Value, x: ir.Value, *, near: int, far: int) -> ir.Value:
+    """An incomplete integral up to zero or infinity, of an order that is zero or infinite, as PyTorch's kernel asks."""
+    zero, nan = t.op.like(0, x), t.op.like(np.nan, x)
+    low, high = t.op.like(near, x), t.op.like(far, x)
+    made = t.op.Where(t.op.Or(t.op.IsNaN(x), t.op.IsNaN(a)), nan, found)
+    made = t.op.Where(t.op.IsInf(x), high, made)
+    made = t.op.Where(t.op.IsInf(a), t.op.Where(t.op.IsInf(x), nan, low), made)
+    made = t.op.Where(t.op.Equal(x, zero), low, made)
+    made = t.op.Where(t.op.Equal(a, zero), t.op.Where(t.op.Greater(x, zero), high, nan), made)
+    outside = t.op.Or(t.op.Less(x, zero), t.op.Less(a, zero))
+    known: ir.Value = t.op.Where(outside, nan, made)
+    return known
 
 
 @maps_torch("aten::erf", error=ulps(3))

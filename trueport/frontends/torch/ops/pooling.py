@@ -1,0 +1,73 @@
+"""Means over windows: of a divisor of their own, which the exporter leaves out, and of volumes to a given size."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from trueport.errors import ConversionError
+from trueport.fidelity import accumulation
+from trueport.frontends.tensorflow.matrices import transposed
+from trueport.frontends.torch.recording import TorchTranslation, recorded
+from trueport.frontends.torch.registry import maps_torch
+from trueport.lazy import LazyModule
+
+__all__: list[str] = []
+
+_exporter = LazyModule("onnxscript.function_libs.torch_lib.ops.nn", "PyTorch's exporter", "torch")
+_opset = LazyModule("onnxscript.onnx_opset", "PyTorch's exporter", "torch")
+
+
+@maps_torch("aten::avg_pool2d", error=accumulation())
+def avg_pool2d(x: Any, kernel_size: Sequence[int], *rest: Any, divisor_override: int | None = None) -> Any:
+    return _averaged(_exporter.aten_avg_pool2d, 2, x, kernel_size, rest, divisor_override)
+
+
+@maps_torch("aten::avg_pool3d", error=accumulation())
+def avg_pool3d(x: Any, kernel_size: Sequence[int], *rest: Any, divisor_override: int | None = None) -> Any:
+    return _averaged(_exporter.aten_avg_pool3d, 3, x, kernel_size, rest, divisor_override)
+
+
+def _averaged(
+    pool: Any, rank: int, x: Any, kernel: Sequence[int], rest: Sequence[Any], divisor_override: int | None
+) -> Any:
+    """By the exporter's own translation; ``rest``: stride, padding, ceil_mode, count_include_pad, the divisor."""
+    stride, padding, ceil, included, divisor = (*rest, *((), 0, False, True, None)[len(rest) :])
+    divisor = divisor_override if divisor is None else divisor
+    if divisor is None:
+        return pool(x, kernel, stride, padding, ceil, included)
+    if ceil:
+        raise ConversionError(
+            "windows that reach over the edge, divided by a number of their own",
+            where=f"avg_pool{rank}d",
+            remedy="leave ceil_mode off",
+        )
+    area = float(np.prod(kernel)) if len(kernel) == rank else float(kernel[0] ** rank)
+    op = _opset.opset18
+    return op.Mul(pool(x, kernel, stride, padding, ceil, True), op.CastLike(op.Constant(value_float=area / divisor), x))
+
+
+@maps_torch("aten::_adaptive_avg_pool3d", error=accumulation())
+@recorded
+def adaptive_avg_pool3d(t: TorchTranslation, x: ir.Value, output_size: Sequence[int]) -> ir.Value:
+    """Axis by axis a product with the shares that each place has in each mean."""
+    rank = t.rank(x)
+    for axis, wanted in zip(range(rank - 3, rank), output_size, strict=True):
+        size = t.dims(x)[axis]
+        if size is None or not isinstance(wanted, int):
+            raise t.fail("the size of a window is open", "give the volume a fixed size")
+        order = [*(a for a in range(rank) if a != axis), axis]
+        made = t.op.MatMul(transposed(t, x, order), t.op.like(_shares(size, wanted), x))
+        x = transposed(t, made, [int(place) for place in np.argsort(order)])
+    return x
+
+
+def _shares(size: int, wanted: int) -> np.ndarray:
+    shares = np.zeros((size, wanted))
+    for index in range(wanted):
+        first, last = index * size // wanted, -(-(index + 1) * size // wanted)
+        shares[first:last, index] = 1 / (last - first)
+    return shares
