@@ -129,7 +129,7 @@ CASES: list[AnyCase] = [
         "aten.add.Tensor",
         lambda n: (choices(n, 4), choices(n, 4, seed=1)),
         label="booleans",
-        cannot={"tensorflow": "TensorFlow adds no booleans: write a | b"},
+        cannot={"tensorflow": "TensorFlow adds no booleans: use torch.logical_or"},
     ),
     Case("aten.mul.Tensor", lambda n: (choices(n, 4), choices(n, 4, seed=1)), label="booleans"),
     Case(

@@ -20,9 +20,10 @@ torch.linalg, the operators of the core ATen set, and functions of torch itself 
 *converts* when the tests convert it, run the result at two sizes of an open dim, on inputs with zeros of both signs,
 ties, NaN and infinities where they mean something, and verification finds it faithful to PyTorch; *refused* when it is
 not converted, with the reason; *emits nothing* when there is nothing to convert in inference. *Some ways* means that
-one way to call it converts and another one is refused. None converts and departs. Printed by
-`python -m tests.torch.operators.table write`; a name without a case fails the tests, and so does a refusal that no
-longer is one."""
+one way to call it converts and another one is refused. None converts and departs. NaN among numbers that are put in
+order (amax, argmax, sort, topk) is no part of it: [runtimes differ there](specification-notes.md#nan-in-orderings).
+Printed by `python -m tests.torch.operators.table write`; a name without a case fails the tests, and so does a refusal
+that no longer is one."""
 _WORDS = ("converts", "some ways", "refused", "emits nothing")
 Found = dict[str, list[AnyCase]]
 

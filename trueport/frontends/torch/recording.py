@@ -41,7 +41,7 @@ def recorded(handler: Handler) -> Handler:
             return [builder.result(value) for value in made]
         return builder.result(made)
 
-    del call.__wrapped__  # type: ignore[attr-defined]
+    del call.__wrapped__
     call.__annotations__ = {}
     return call
 

@@ -29,7 +29,7 @@ def sign(t: TorchTranslation, x: Value) -> Value:
         same: Value = t.op.Identity(x)
         return same
     found: Value = t.op.Sign(x)
-    return t.op.Where(t.op.IsNaN(x), t.op.like(0, x), found) if is_float(x) else found  # type: ignore[no-any-return]
+    return t.op.Where(t.op.IsNaN(x), t.op.like(0, x), found) if is_float(x) else found
 
 
 @maps_torch("aten::atan2", error=ulps(4))

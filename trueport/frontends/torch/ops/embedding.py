@@ -75,4 +75,4 @@ def _merged(t: TorchTranslation, mode: int, rows: Value, kept: Value, bags: Valu
         made: Value = t.op.Where(t.op.Equal(sizes, zero), zero, most)
         return made
     total: Value = t.op.ScatterND(_filled(t, 0, rows, shape), bags, t.op.Mul(rows, kept), reduction="add")
-    return t.op.Div(total, t.op.Max(sizes, t.op.like(1, rows))) if mode == _MEAN else total  # type: ignore[no-any-return]
+    return t.op.Div(total, t.op.Max(sizes, t.op.like(1, rows))) if mode == _MEAN else total

@@ -339,7 +339,7 @@ def householder_product(t: TorchTranslation, x: Value, tau: Value) -> Value:
         raise t.fail("the matrices' size is open", "give the matrices a fixed size")
     rank = t.rank(x)
     vectors = t.op.Add(t.op.Trilu(x, np.array(-1), upper=0), t.op.const(np.eye(height, width, dtype=_numpy(t, x))))
-    made = t.op.Add(t.op.Mul(x, t.op.like(0, x)), t.op.const(np.eye(height, width, dtype=_numpy(t, x))))
+    made: Value = t.op.Add(t.op.Mul(x, t.op.like(0, x)), t.op.const(np.eye(height, width, dtype=_numpy(t, x))))
     for k in reversed(range(count)):
         vector = t.op.Slice(vectors, [k], [k + 1], [rank - 1])
         factor = t.op.Unsqueeze(t.op.Slice(tau, [k], [k + 1], [rank - 2]), [rank - 1])

@@ -104,7 +104,7 @@ def _by_class(
         made: Value = each
         return made
     total: Value = t.op.ReduceSum(each, keepdims=0)
-    return total if reduction == _SUM else t.op.Div(total, t.op.ReduceSum(share, keepdims=0))  # type: ignore[no-any-return]
+    return total if reduction == _SUM else t.op.Div(total, t.op.ReduceSum(share, keepdims=0))
 
 
 @maps_torch("aten::multilabel_margin_loss", error=accumulation())

@@ -35,7 +35,8 @@ def _averaged(
     pool: Any, rank: int, x: Any, kernel: Sequence[int], rest: Sequence[Any], divisor_override: int | None
 ) -> Any:
     """By the exporter's own translation; ``rest``: stride, padding, ceil_mode, count_include_pad, the divisor."""
-    stride, padding, ceil, included, divisor = (*rest, *((), 0, False, True, None)[len(rest) :])
+    usual: tuple[Any, ...] = ((), 0, False, True, None)
+    stride, padding, ceil, included, divisor = (*rest, *usual[len(rest) :])
     divisor = divisor_override if divisor is None else divisor
     if divisor is None:
         return pool(x, kernel, stride, padding, ceil, included)

@@ -36,7 +36,8 @@ def _digamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
     """At zero minus infinity of its sign, as PyTorch has it."""
     zero = t.op.Equal(x, t.op.like(0, x))
     ended: ir.Value = t.op.Neg(t.op.Reciprocal(x))
-    return t.op.Where(zero, ended, gamma.digamma(t, x))
+    made: ir.Value = t.op.Where(zero, ended, gamma.digamma(t, x))
+    return made
 
 
 @maps_torch("aten::lgamma", error=ulps(16))
