@@ -7,6 +7,7 @@ import onnx_ir as ir
 from trueport.fidelity import Loss
 from trueport.passes.fold import fold_constants
 from trueport.passes.fuse import simplify
+from trueport.passes.known import make_known
 from trueport.passes.layout import assign_layouts
 from trueport.passes.layout.channel_first import CHANNEL_FIRST
 from trueport.passes.layout.rules import RULES
@@ -35,18 +36,13 @@ AveragePool lost its fast kernel with version 19: a model that is the same at op
 """
 OLDEST_OPSET = 13
 
-_MAX_FOLDING_ROUNDS = 8
-
 
 def arrange_for_onnx(model: ir.Model) -> list[Loss]:
     """Drop what does nothing, know what can be known, cancel transposes, in place."""
     prune(model)
     recognize_quantization(model)
     infer_shapes(model)
-    for _ in range(_MAX_FOLDING_ROUNDS):
-        if not fold_constants(model):
-            break
-        infer_shapes(model)
+    make_known(model)
     simplify(model)
     recognize_recurrences(model)
     store_casts(model)

@@ -21,6 +21,7 @@ from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
 from trueport.passes.fuse import simplify
 from trueport.passes.inputs import settle_defaults
+from trueport.passes.known import make_known
 from trueport.passes.layout import assign_layouts
 from trueport.passes.shapes import infer_shapes
 from trueport.passes.sizes import mark_sized_by_data
@@ -30,8 +31,6 @@ __all__ = ["adapters", "canonicalize"]
 
 _MAX_NESTED_BODIES = 8
 """Function bodies that use operators with bodies: three levels are the most in ONNX 1.23."""
-_MAX_FOLDING_ROUNDS = 8
-"""Each round lets shapes be known that hang on the constants of the round before."""
 
 
 @functools.cache
@@ -71,11 +70,7 @@ def canonicalize(model: ir.Model, registry: Registry) -> list[Loss]:
 
 def _arrange(model: ir.Model, registry: Registry) -> None:
     """Make known what can be known, drop what does nothing, and give data the order that the handlers want."""
-    # New constants let inference know more shapes, which makes more constants.
-    for _ in range(_MAX_FOLDING_ROUNDS):
-        if not fold_constants(model):
-            break
-        infer_shapes(model)
+    make_known(model)
     simplify(model)
     # Layouts last: from here on a value's shape is the one it is held in, which ONNX's inference must not see.
     assign_layouts(model, registry.honours_channels_last)

@@ -10,15 +10,13 @@ from onnx_ir.passes.common import (
 )
 
 from trueport.ir.provenance import mark_origins
-from trueport.passes.fold import fold_constants
 from trueport.passes.fuse import simplify
+from trueport.passes.known import make_known
 from trueport.passes.pipeline import raise_opsets
 from trueport.passes.prune import prune
 from trueport.passes.shapes import infer_shapes
 
 __all__ = ["settle"]
-
-_MAX_FOLDING_ROUNDS = 8
 
 
 def settle(model: ir.Model) -> None:
@@ -31,10 +29,7 @@ def settle(model: ir.Model) -> None:
     LiftSubgraphInitializersToMainGraphPass()(model)
     prune(model)
     infer_shapes(model)
-    for _ in range(_MAX_FOLDING_ROUNDS):
-        if not fold_constants(model):
-            break
-        infer_shapes(model)
+    make_known(model)
     simplify(model)
     CommonSubexpressionEliminationPass()(model)
     prune(model)
