@@ -3,7 +3,7 @@ length. The shapes follow from the arguments alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,25 +17,31 @@ def open_sequences() -> Iterator[None]:
     """Within it a recurrent layer that is captured leaves the length of its sequence open."""
     aten = torch.ops.aten
     layers = [aten.lstm.input, aten.gru.input, aten.rnn_tanh.input, aten.rnn_relu.input]
-    kept = [layer._op_dk for layer in layers]
-    for layer, walked in zip(layers, kept, strict=True):
-        layer._op_dk = _shaped(walked, several=layer is aten.lstm.input)
+    kept = [dict(layer.py_kernels) for layer in layers]
+    for layer, kernels in zip(layers, kept, strict=True):
+        several = layer is aten.lstm.input
+        _exchange(layer, {key: _shaped(walked, several=several) for key, walked in kernels.items()})
     try:
         yield
     finally:
-        for layer, walked in zip(layers, kept, strict=True):
-            layer._op_dk = walked
+        for layer, kernels in zip(layers, kept, strict=True):
+            _exchange(layer, kernels)
+
+
+def _exchange(layer: Any, kernels: Mapping[Any, Callable[..., Any]]) -> None:
+    layer.py_kernels.clear()
+    layer.py_kernels.update(kernels)
+    layer._dispatch_cache.clear()
 
 
 def _shaped(walked: Callable[..., Any], *, several: bool) -> Callable[..., Any]:
-    """A layer's composite kernel that gives shapes for tensors without values; ``several``: its state is a list."""
+    """A layer's kernel that gives shapes for tensors without values; ``several``: its state is a list."""
     from torch._subclasses.fake_tensor import FakeTensor
 
-    def called(key: Any, x: Any, state: Any, *rest: Any, **options: Any) -> Any:
-        states = list(state) if several else [state]
+    def called(x: Any, state: Any, *rest: Any, **options: Any) -> Any:
         if not isinstance(x, FakeTensor):
-            return walked(key, x, state, *rest, **options)
-        return _results(x, states, *rest, **options)
+            return walked(x, state, *rest, **options)
+        return _results(x, list(state) if several else [state], *rest, **options)
 
     return called
 
