@@ -1,4 +1,4 @@
-"""What can be known of a graph without running it: constants and shapes, each of which lets more of the other be known."""
+"""What can be known of a graph without running it: constants and shapes, each making more of the other known."""
 
 from __future__ import annotations
 
