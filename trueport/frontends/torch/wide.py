@@ -20,6 +20,8 @@ from trueport.frontends.torch.rounding import interpolates, is_sum, is_transform
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
+_REFUSALS = (RuntimeError, TypeError, ValueError, AssertionError)
+"""What operators and modules raise when they are given another type than they ask for."""
 _NARROW = ("float32", "float16", "bfloat16")
 _ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
 
@@ -42,7 +44,7 @@ class WideModule:
         try:
             with inference(self._module), _dispatch_mode(mode):
                 results = self._call.run(self._module, given)
-        except (RuntimeError, TypeError, NotImplementedError) as error:
+        except _REFUSALS as error:
             raise NoOracle(
                 f"PyTorch can't run it in float64: {' '.join(str(error).split())[:200]}", where="the module"
             ) from error
