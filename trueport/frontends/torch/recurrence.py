@@ -3,6 +3,7 @@ length. The shapes follow from the arguments alone."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,17 +16,21 @@ __all__ = ["open_sequences"]
 @contextmanager
 def open_sequences() -> Iterator[None]:
     """Within it a recurrent layer that is captured leaves the length of its sequence open."""
+    from torch._decomp import decomposition_table
+
     aten = torch.ops.aten
     layers = [aten.lstm.input, aten.gru.input, aten.rnn_tanh.input, aten.rnn_relu.input]
-    kept = [dict(layer.py_kernels) for layer in layers]
-    for layer, kernels in zip(layers, kept, strict=True):
-        several = layer is aten.lstm.input
-        _exchange(layer, {key: _shaped(walked, several=several) for key, walked in kernels.items()})
+    kept = [(layer, dict(layer.py_kernels), decomposition_table[layer]) for layer in layers]
+    for layer, kernels, apart in kept:
+        shaped = functools.partial(_shaped, several=layer is aten.lstm.input)
+        _exchange(layer, {key: shaped(walked) for key, walked in kernels.items()})
+        decomposition_table[layer] = shaped(apart)
     try:
         yield
     finally:
-        for layer, kernels in zip(layers, kept, strict=True):
+        for layer, kernels, apart in kept:
             _exchange(layer, kernels)
+            decomposition_table[layer] = apart
 
 
 def _exchange(layer: Any, kernels: Mapping[Any, Callable[..., Any]]) -> None:
