@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+import torch.ao.quantization.fx._decomposed  # registers the operators of quantized networks
 from torch import Tensor, nn
 
 from tests.torch.operators.draws import choices, edges, normal, positive, wholes
 from tests.torch.zoo.making import function, layers
-from tests.torch.zoo.member import Member
+from tests.torch.zoo.member import TARGETS, Member
 
 __all__ = ["MEMBERS"]
 
@@ -27,6 +28,19 @@ class Quantized(nn.Module):
         weight = torch.fake_quantize_per_channel_affine(self.layer.weight, self.scales, zeros, 0, -128, 127)
         x = torch.fake_quantize_per_tensor_affine(x, 0.05, 3, 0, 255)
         return nn.functional.linear(x, weight, self.layer.bias)
+
+
+class Decomposed(nn.Module):
+    """Quantized as PyTorch's exporter of quantized networks writes it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(6, 4)
+
+    def forward(self, x: Tensor) -> Any:
+        ops = torch.ops.quantized_decomposed
+        whole = ops.quantize_per_tensor(x, 0.05, 3, -128, 127, torch.int8)
+        return self.layer(ops.dequantize_per_tensor(whole, 0.05, 3, -128, 127, torch.int8))
 
 
 class Spectrogram(nn.Module):
@@ -201,8 +215,15 @@ MEMBERS: list[Member] = [
         "convolution in float64",
         lambda: nn.Conv2d(4, 3, 3, dtype=torch.float64),
         inputs=lambda n: normal(n, 4, 6, 7, dtype=torch.float64),
+        cannot={"onnx": "ONNX Runtime has no kernel for Conv of doubles"},
     ),
-    Member("fake quantization", Quantized, lambda n: normal(n, 6) * 2),
+    Member(
+        "fake quantization",
+        Quantized,
+        lambda n: normal(n, 6) * 2,
+        cannot=dict.fromkeys(TARGETS, "PyTorch has no shapes for fake_quantize_per_tensor_affine, so can't capture it"),
+    ),
+    Member("quantized and back", Decomposed, lambda n: normal(n, 6) * 2),
     function("einsum, batched product", lambda x, y: torch.einsum("bij,bjk->bik", x, y), _matrices, quick=True),
     function(
         "einsum, traces and outer products",
@@ -242,6 +263,7 @@ MEMBERS: list[Member] = [
         "complex from polar",
         lambda r, a: torch.view_as_real(torch.polar(r, a) * torch.exp(1j * a)),
         lambda n: (positive(n, 6), normal(n, 6, seed=1)),
+        cannot=dict.fromkeys(TARGETS, "a product of a real tensor with a complex number has no translation"),
     ),
     function("fft and back", lambda x: torch.fft.ifft(torch.fft.fft(x, norm="ortho") * 2).real, lambda n: normal(n, 8)),
     function(
@@ -256,5 +278,10 @@ MEMBERS: list[Member] = [
     ),
     Member("spectrogram", Spectrogram, lambda n: normal(n, 32)),
     Member("Fourier mixing", FourierMix, lambda n: normal(n, 8, 6)),
-    Member("spectral convolution", SpectralConvolution, lambda n: normal(n, 4, 12)),
+    Member(
+        "spectral convolution",
+        SpectralConvolution,
+        lambda n: normal(n, 4, 12),
+        cannot=dict.fromkeys(TARGETS, "PyTorch's exporter fails on an einsum of complex weights"),
+    ),
 ]

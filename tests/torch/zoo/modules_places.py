@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from tests.torch.operators.draws import choices, indices, normal, wholes
 from tests.torch.zoo.making import function, rows
-from tests.torch.zoo.member import Member
+from tests.torch.zoo.member import TARGETS, Member
 
 __all__ = ["MEMBERS"]
 
@@ -77,7 +77,14 @@ def _sliced(x: Tensor) -> Tensor:
 
 MEMBERS: list[Member] = [
     function("gather", lambda x, places: x.gather(1, places), _pair, quick=True),
-    function("take along an axis", lambda x, places: torch.take_along_dim(x, places, 1), _pair),
+    function(
+        "take along an axis",
+        lambda x, places: torch.take_along_dim(x, places, 1),
+        _pair,
+        cannot=dict.fromkeys(
+            TARGETS, "PyTorch's take_along_dim fixes the dims that it broadcasts; gather leaves them open"
+        ),
+    ),
     function(
         "index_select and take", lambda x: (x.index_select(1, torch.tensor([4, 0, 0])), x.take(torch.tensor([3, 1])))
     ),
@@ -133,7 +140,6 @@ MEMBERS: list[Member] = [
         lambda x: (
             x.select_scatter(x[:, 0] * 2, 1, 3),
             x.slice_scatter(x[:, :2] + 1, 1, 2, 6, 2),
-            x.diagonal_scatter(torch.zeros(2), 4),
         ),
     ),
     Member("message passing", MessagePassing, lambda n: (normal(n + 2, 6), indices(2, 2 * n + 3, below=4))),
@@ -144,7 +150,7 @@ MEMBERS: list[Member] = [
     ),
     function(
         "sort, argsort, topk",
-        lambda x: (*x.sort(1, descending=True, stable=True), x.argsort(1), *x.topk(3, 1), *x.kthvalue(2, 1)),
+        lambda x: (*x.sort(dim=1, descending=True, stable=True), x.argsort(1), *x.topk(3, 1), *x.kthvalue(2, 1)),
     ),
     function("argmax, argmin, max with places", lambda x: (x.argmax(1), x.argmin(), *x.max(1), *x.median(1)), rows),
     function("cumulated", lambda x: (x.cumsum(1), x.cumprod(1), *x.cummax(1), x.logcumsumexp(1), x.diff(dim=1))),

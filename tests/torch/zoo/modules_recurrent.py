@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.torch.operators.draws import normal
-from tests.torch.zoo.member import Member
+from tests.torch.zoo.member import TARGETS, Member
 
 __all__ = ["MEMBERS"]
 
@@ -99,7 +99,12 @@ MEMBERS: list[Member] = [
     Member("RNN, both ways", lambda: Plain(nn.RNN, bidirectional=True, bias=False), _first),
     Member("LSTM", lambda: Plain(nn.LSTM, batch_first=True), _sequences, quick=True),
     Member("LSTM, two layers, both ways", lambda: Plain(nn.LSTM, num_layers=2, bidirectional=True), _first),
-    Member("LSTM, projected", lambda: Plain(nn.LSTM, proj_size=3, batch_first=True), _sequences),
+    Member(
+        "LSTM, projected",
+        lambda: Plain(nn.LSTM, proj_size=3, batch_first=True),
+        _sequences,
+        cannot=dict.fromkeys(TARGETS, "ONNX's LSTM has no projection of its state"),
+    ),
     Member("LSTM with its state", lambda: Handed(nn.LSTM, num_layers=2), _states(2)),
     Member("GRU", lambda: Plain(nn.GRU), _first, quick=True),
     Member(

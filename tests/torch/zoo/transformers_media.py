@@ -120,9 +120,7 @@ MEMBERS: list[Member] = [
         ),
         _pixels(16),
     ),
-    Member(
-        "Wav2Vec2ForCTC", built("Wav2Vec2", "Wav2Vec2ForCTC", **_WAVES), lambda n: {"input_values": normal(n, 40 * n)}
-    ),
+    Member("Wav2Vec2ForCTC", built("Wav2Vec2", "Wav2Vec2ForCTC", **_WAVES), lambda n: {"input_values": normal(n, 80)}),
     Member("Hubert", built("Hubert", **_WAVES), lambda n: {"input_values": normal(n, 60)}),
     Member(
         "Whisper's encoder",

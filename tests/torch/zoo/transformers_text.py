@@ -109,7 +109,7 @@ _BART = {
     "decoder_ffn_dim": 32,
     "max_position_embeddings": 40,
 }
-_EXPERTS = {"num_experts_per_tok": 2, "output_router_logits": False}
+_EXPERTS = {"num_experts_per_tok": 2, "output_router_logits": False, "experts_implementation": "batched_mm"}
 
 MEMBERS: list[Member] = [
     _encoder("Bert"),
@@ -136,7 +136,20 @@ MEMBERS: list[Member] = [
         masked,
     ),
     _decoder("Phi"),
-    _decoder("Falcon", new_decoder_architecture=True, num_kv_heads=1, alibi=False, bias=False),
+    Member(
+        "FalconForCausalLM",
+        built(
+            "Falcon",
+            "FalconForCausalLM",
+            vocab_size=_WORDS,
+            hidden_size=16,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            bias=False,
+            use_cache=False,
+        ),
+        ids,
+    ),
     _with_cache("Llama", 1, num_key_value_heads=1),
     Member(
         "GPT2LMHeadModel with a cache",
