@@ -45,6 +45,6 @@ assert set(histogram) == {0, 1}
 located = trueport.locate(source, target, data=data)
 print(f"at {located.culprit.op} {located.culprit.node!r}: {located.culprit.causes[0]}")
 assert located.culprit.op == "QuantizeLinear"
-assert located.culprit.causes[0].kind == "rounding"
+assert located.culprit.causes[0].kind == "quantization rounding"
 case = located.culprit.case
 print("the inputs that differ:", case.inputs[0][np.asarray(case.source) != np.asarray(case.target)])

@@ -197,7 +197,7 @@ def convert_file(
         raise UsageError(
             f"a model can't be written as {target.suffix}",
             where=str(target),
-            remedy="name a folder for a SavedModel, like saved_model/, or a file like model.onnx",
+            remedy="name a folder for a SavedModel, like saved_model/, or a file like model.onnx or model.tflite",
         )
     check_free(target, overwrite=overwrite)
     job = Job(choose_route(source, _FORMS.get(target.suffix, "tensorflow"), ops, options), progress)

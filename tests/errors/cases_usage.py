@@ -79,7 +79,7 @@ CASES = [
     Case("unknown-target", lambda: cli("check", model(), "--to", "tensorphlow")),
     Case("onnx-to-onnx", lambda: cli("check", model(), "--to", "onnx")),
     Case("option-of-another-source", lambda: cli("check", model(), "--signature", "serve")),
-    Case("target-that-is-not-written", lambda: cli("convert", model(), "-o", "model.tflite")),
+    Case("target-that-is-not-written", lambda: cli("convert", model(), "-o", "model.keras")),
     Case("output-exists", lambda: _taken(True)),
     Case("output-is-a-file", lambda: _taken(False)),
     Case("ops-file-missing", lambda: cli("check", model(), "--ops", "nowhere.py")),
