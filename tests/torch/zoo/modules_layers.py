@@ -205,6 +205,5 @@ MEMBERS: list[Member] = [
         "pairwise distances",
         lambda x, y: (torch.cdist(x, y), nn.functional.pairwise_distance(x, x.flip(0))),
         lambda n: (normal(n, 6), normal(n + 2, 6, seed=1)),
-        departs={"tensorflow": "where two rows are equal but for what is added: 2960 times what rounding explains"},
     ),
 ]

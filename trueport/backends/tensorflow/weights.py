@@ -1,10 +1,10 @@
-"""Initializers in TensorFlow: weights become variables under their own names, parameters become constants.
+"""Initializers in TensorFlow: floats become variables under their own names, parameters become constants.
 
-A weight is what training would change: floating point, and not a parameter of an operator (its
-declaration lists those as ``static``), nor left out where the model names its weights. Other large
-tensors (quantized weights, tables) are variables too, not trainable, so that no constant makes the graph
-large. A weight that a convolution wants in another order is stored in that order; the artifact records
-the permutation.
+A float that is not a parameter of an operator (its declaration lists those as ``static``) is a variable, so that
+TensorFlow does not reorder sums around it: (a - b) + 1e-6 with a constant becomes a + (1e-6 - b), and the small number
+is gone. It is trained unless the model names its weights and leaves it out. Large integer tensors (quantized weights)
+are variables too, not trained, so that no constant makes the graph large. A weight that a convolution wants in another
+order is stored in that order; the artifact records the permutation.
 """
 
 from __future__ import annotations
@@ -98,9 +98,9 @@ class WeightStore:
     def _is_weight(self, value: ir.Value, tensor: ir.TensorProtocol) -> bool:
         if self._only_used_as(value, "static"):
             return False
-        if tensor.dtype in FLOATS | COMPLEX and is_trained(self._model, value):
+        if tensor.dtype in FLOATS | COMPLEX:
             return True
-        return tensor.dtype in FLOATS | COMPLEX | INTEGERS and tensor.nbytes > LARGE_BYTES
+        return tensor.dtype in INTEGERS and tensor.nbytes > LARGE_BYTES
 
     def _is_trained(self, value: ir.Value) -> bool:
         return is_trained(self._model, value) and not self._only_used_as(value, "state")
