@@ -7,9 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import onnx
@@ -18,34 +16,10 @@ import pytest
 from onnx import TensorProto
 
 import trueport
+from tests.command_line import Cli
 from tests.models import model_of, relu_chain, weighted
-from trueport.cli import main
 
 FAITHFUL, NOT_FAITHFUL, REFUSED = 0, 1, 2
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Cli = Callable[..., Done]
-
-
-@pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    """``cli("convert", path, …)``: the command as it is installed, in this process."""
-
-    def run(*words: object) -> Done:
-        monkeypatch.setattr(sys, "argv", ["trueport", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit_:
-            main()
-        captured = capsys.readouterr()
-        return Done(int(exit_.value.code or 0), captured.out, captured.err)
-
-    return run
 
 
 @pytest.fixture

@@ -140,7 +140,8 @@ class Conversion:
     """A converted model in memory."""
 
     model: Any
-    """for TensorFlow a tf.Module: call it with the inputs, it returns a dict of outputs; for ONNX an onnx_ir.Model"""
+    """for TensorFlow a tf.Module: call it with the inputs, it returns a dict of outputs; for ONNX an
+    onnx_ir.Model; for TFLite the file's bytes"""
     report: Report
     route: Route = field(repr=False)
 
@@ -170,6 +171,7 @@ def convert(
     ``data``: inputs to compare on, each a dict by name; a few seeded ones are made when there are none.
     Of a TensorFlow source: ``opset``, ``signature``, ``inputs``, ``outputs``, ``shapes``, ``inputs_as_nchw``,
     ``outputs_as_nchw``, ``trust``, ``external_data``, ``extensions``, ``custom_domain``.
+    Of a PyTorch source: ``example_inputs``, ``dynamic_shapes``, ``trust``, and to ONNX ``opset``, ``external_data``.
     """
     job = Job(choose_route(source, to, ops, options), progress)
     job.analyse()

@@ -6,41 +6,17 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import jsonschema
 import numpy as np
 import onnx
 import pytest
 
+from tests.command_line import Cli
 from tests.report import networks
-from trueport.cli import main
 from trueport.report.data import Report
 from trueport.report.schema import load_schema
-
-
-class Done(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-Cli = Callable[..., Done]
-
-
-@pytest.fixture
-def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Cli:
-    def run(*words: object) -> Done:
-        monkeypatch.setattr(sys, "argv", ["trueport", *map(str, words)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as exit_:
-            main()
-        captured = capsys.readouterr()
-        return Done(int(exit_.value.code or 0), captured.out, captured.err)
-
-    return run
 
 
 @pytest.fixture
