@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pathlib
 import re
 import time
@@ -346,12 +347,19 @@ def test_time_is_linear():
             f"v{i + 1} = {'Relu(' if i % 2 else 'Conv(w, '[:5]}v{i}{'' if i % 2 else ', w'})" for i in range(nodes)
         )
         model = model_of(f"agraph (float[N,4,8,8] v0) => (y) {{ {lines}\n y = Neg(v{nodes}) }}", w=(4, 4, 1, 1))
-        start = time.perf_counter()
-        assign_layouts(model, honours)
+        gc.collect()
+        gc.disable()  # a collection walks every object of the process, which here are other tests' frameworks
+        try:
+            start = time.thread_time()
+            assign_layouts(model, honours)
+            spent = time.thread_time() - start
+        finally:
+            gc.enable()
         assert count(model, "Transpose") == 2
-        return time.perf_counter() - start
+        return spent
 
-    assert seconds(10_000) < 20 * max(seconds(1_000), 0.05)
+    # Ten times the nodes: ten times the time if it is linear, a hundred times if it is quadratic.
+    assert min(seconds(10_000) for _ in range(3)) < 40 * min(seconds(1_000) for _ in range(3))
 
 
 def test_tensorflow_runs_the_region_and_knows_inner_values_by_their_names():
