@@ -113,6 +113,7 @@ class Job:
             users_operators=users_operators(self.route.findings),
         )
 
+            captured_by=self.route.captured_by,
     def report(
         self, target: str, comparison: Verification | None, measured: Profile | None, written: Path | None = None
     ) -> Report:

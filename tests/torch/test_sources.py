@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from torch import nn
 
 import trueport
 from trueport.frontends.torch.dims import OpenDim, parse_dynamic
+from trueport.report.terminal import print_check
 
 
 class Net(nn.Module):
@@ -56,6 +59,49 @@ def test_exported_program_and_its_file(tmp_path: Path) -> None:
         result = converted(source)
         assert names(result) == (["x"], ["output"])
         assert isinstance(result.report.inputs[0].shape[0], str)
+
+
+class Strict(nn.Module):
+    """Only the strict way captures it: the other one runs this code, and numpy gets no tensor that holds nothing."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + torch.from_numpy(x.detach().numpy() * 2)
+
+
+class Deciding(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x * 2 if x.sum() > 0 else x - 1
+
+
+def test_the_way_it_was_captured_is_in_every_form_of_the_report() -> None:
+    x = torch.randn(3, 4)
+    program = torch.export.export(Net().eval(), (x,))
+    ways = {
+        "torch.export, not strict": Net().eval(),
+        "torch.export, strict": Strict(),
+        "torch.export, with branches and loops rewritten": Deciding(),
+        "torch.export, before it came here": program,
+        "PyTorch's older exporter, from TorchScript": torch.jit.script(Net().eval()),
+    }
+    for way, source in ways.items():
+        for report in (
+            trueport.convert(source, to="onnx", example_inputs=(x,), verify=False).report,
+            trueport.check(source, to="onnx", example_inputs=(x,)),
+        ):
+            assert report.captured_by == way
+            assert f"captured by {way}" in str(report)
+            assert f"Captured by {way}." in report.to_markdown()
+            assert json.loads(report.to_json())["captured_by"] == way
+            assert trueport.Report.from_json(report.to_json()).captured_by == way
+            assert way in shown(report)
+    made = trueport.convert(Net().eval(), to="tensorflow", example_inputs=(x,), verify=False)
+    assert made.report.captured_by == "torch.export, not strict"
+
+
+def shown(report: trueport.Report) -> str:
+    stream = io.StringIO()
+    print_check(report, stream)
+    return stream.getvalue()
 
 
 def test_scripted_module_keeps_its_branches(tmp_path: Path) -> None:

@@ -43,6 +43,8 @@ class Report:
     profile: Profile | None = None
     remarks: tuple[Remark, ...] = ()
     """what the rules of the check say: notes and warnings beside the findings and losses"""
+    captured_by: str = ""
+    """how the source became a graph, where there are several ways to do that"""
 
     @property
     def fidelity(self) -> Fidelity:
@@ -69,6 +71,7 @@ class Report:
             "schema": REPORT,
             "source": self.source,
             "target": self.target,
+            "captured_by": self.captured_by,
             "fidelity": self.fidelity.name.lower(),
             "verdict": self.verdict.value if self.verdict else None,
             "inputs": [port.to_json() for port in self.inputs],
@@ -111,12 +114,14 @@ class Report:
             findings=tuple(restored(Finding, {**finding, "mapping": None}) for finding in data["findings"]),
             inputs=tuple(Port.from_json(port) for port in data["inputs"]),
             outputs=tuple(Port.from_json(port) for port in data["outputs"]),
+            captured_by=data.get("captured_by", ""),  # reports written before it was known lack it
             **{name: restored(kind, data[name]) for name, kind in _KINDS.items()},
         )
 
     def __str__(self) -> str:
         lines = [f"{self.source} → {self.target}: {self.fidelity.name.lower()} by declaration"]
         lines.append("  nodes: " + ", ".join(f"{count} {name}" for name, count in self.counts().items()))
+        lines += [f"  captured by {self.captured_by}"] if self.captured_by else []
         lines += [f"  by {module}: {op}" for op, module in self.users_operators.items()]
         lines += [f"  {f.fidelity.name.lower()}: {f}" for f in self.findings if f.reasons]
         lines += [f"  loss: {loss}" for loss in self.losses]

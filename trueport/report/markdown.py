@@ -26,7 +26,8 @@ def render_markdown(report: Report) -> str:
 
 
 def _heading(report: Report) -> str:
-    return f"# {_text(report.source)} → {_text(report.target)}\n\n**{headline(report)}** ({counted(report)})"
+    answer = f"# {_text(report.source)} → {_text(report.target)}\n\n**{headline(report)}** ({counted(report)})"
+    return f"{answer}\n\nCaptured by {_text(report.captured_by)}." if report.captured_by else answer
 
 
 def _findings(report: Report) -> str:

@@ -32,6 +32,8 @@ def print_check(report: Report, file: IO[str], *, every: bool = False) -> None:
     width = min(console.width, _WIDEST) if console.is_terminal else _PIPE
     console.print(Text.assemble(f"{report.source} → {report.target}: ", (headline(report), _verdict_style(report))))
     console.print(Text(f"  {counted(report)}"))
+    if report.captured_by:
+        console.print(Text(f"  captured by {report.captured_by}"))
     for group in groups_of(report):
         console.print()
         for line in _group(group, None if every else _SHOWN, width):

@@ -89,6 +89,11 @@ class Route(ABC):
 
     def described(self) -> Mapping[str, Any]:
         """What the source says of itself."""
+    @property
+    def captured_by(self) -> str:
+        """How the source became a graph, where there are several ways to do that; asked after ``capture``."""
+        return ""
+
         return {}
 
     def source_graph(self) -> Graph | None:

@@ -79,6 +79,10 @@ class ToTflite(Route):
 
     def described(self) -> Mapping[str, Any]:
         return self._way.described()
+    @property
+    def captured_by(self) -> str:
+        return self._way.captured_by
+
 
     def source_graph(self) -> Graph | None:
         return self._way.source_graph()

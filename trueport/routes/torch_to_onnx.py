@@ -124,6 +124,10 @@ class TorchToOnnx(Route):
     def rehearse(self) -> None:
         self.emit()
 
+    @property
+    def captured_by(self) -> str:
+        return self._captured.strategy if self._captured else ""
+
     def border(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         return self.captured.inputs, self.captured.outputs
 

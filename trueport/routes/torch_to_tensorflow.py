@@ -78,6 +78,10 @@ class TorchToTensorflow(Route):
     def rehearse(self) -> None:
         self.second.rehearse()
 
+    @property
+    def captured_by(self) -> str:
+        return self._first.captured_by
+
     def border(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         return self._first.border()
 

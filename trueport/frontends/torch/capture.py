@@ -56,9 +56,10 @@ def capture_torch(source: Any, options: TorchOptions) -> TorchCaptured:
     refuse_hidden_state(opened.module, call)
     if opened.program is not None:
         dims = _dims_of(opened.program, call)
-        program, strategy = opened.program, "as it was exported"
+        program, strategy = opened.program, "torch.export, before it came here"
     elif opened.scripted:
-        dims, program, strategy = open_dims(call, options.dynamic_shapes), None, "TorchScript, by the older exporter"
+        dims = open_dims(call, options.dynamic_shapes)
+        program, strategy = None, "PyTorch's older exporter, from TorchScript"
     else:
         program, dims, strategy = _export(opened, call, open_dims(call, options.dynamic_shapes), losses)
     inputs = tuple(

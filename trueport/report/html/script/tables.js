@@ -98,7 +98,7 @@ function detailsOf(data) {
   cards.push(portCard("Inputs of the target", data.inputs), portCard("Outputs of the target", data.outputs));
   if (data.went_in && data.came_out) cards.push(operatorCard("Operators before", data.went_in.operators), operatorCard("Operators after", data.came_out.operators));
   cards.push(timeCard(data.seconds));
-  if (data.setting) cards.push(settingCard(data.setting));
+  if (data.setting) cards.push(settingCard(data.setting, data.captured_by || ""));
   const users = Object.entries(data.users_operators);
   if (users.length) cards.push(card("Operators of your own", pairs(users)));
   parts.push(el("div", { class: "columns" }, cards.filter(Boolean)));
@@ -135,6 +135,6 @@ function timeCard(times) {
   return card("Time", table(["Stage", "#Time", ""], Object.entries(times).map(([stage, time]) => [stage, seconds(time), el("span", { class: "meter", style: `width: ${(time / most) * 110}px` })])));
 }
 
-function settingCard(found) {
-  return card("Made with", pairs([["Trueport", found.trueport], ["Python", found.python], ["system", found.platform], ...Object.entries(found.packages), ["peak memory", found.peak_bytes === null ? "" : bytes(found.peak_bytes)], ["when", found.at]]));
+function settingCard(found, capturedBy) {
+  return card("Made with", pairs([["Trueport", found.trueport], ["captured by", capturedBy], ["Python", found.python], ["system", found.platform], ...Object.entries(found.packages), ["peak memory", found.peak_bytes === null ? "" : bytes(found.peak_bytes)], ["when", found.at]]));
 }
