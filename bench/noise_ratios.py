@@ -28,7 +28,7 @@ from trueport.errors import TrueportError
 from trueport.pipeline import convert
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.judge import DEFAULT_K
-from trueport.verifying.verify import Verification
+from trueport.verifying.verification import Verification
 
 __all__ = ["Ratio", "report"]
 

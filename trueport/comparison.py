@@ -28,7 +28,8 @@ from trueport.verifying.pursue import pursue
 from trueport.verifying.reproduce import write_reproducer
 from trueport.verifying.sizes import Dims
 from trueport.verifying.subjects import Running, Subject, source_and_target
-from trueport.verifying.verify import Verification, verify_runs
+from trueport.verifying.verification import Verification
+from trueport.verifying.verify import verify_runs
 
 __all__ = ["locate", "verify"]
 

@@ -19,14 +19,11 @@ from trueport.fidelity import UNSUPPORTED
 from trueport.report.artifacts import describe_artifact, describe_setting
 from trueport.report.data import Report, users_operators
 from trueport.report.graphs import Graph, joined
-from trueport.report.measure import measure_profile
 from trueport.report.profile import Profile
 from trueport.routes.base import Ops, Route
 from trueport.routes.choose import choose_route
-from trueport.verifying.budget import allowed_ulps
 from trueport.verifying.data import Data
-from trueport.verifying.feeding import conversion_inputs
-from trueport.verifying.verify import Verification, verify_runs
+from trueport.verifying.verification import Verification
 
 __all__ = ["Conversion", "check", "convert", "convert_file"]
 
@@ -78,6 +75,11 @@ class Job:
             self.route.findings = (*self.route.findings, *refusals(error))
 
     def verify(self, written: Path | None, data: Data | None) -> Verification:
+        # Here and in profile: check, which needs neither, should not wait for their modules.
+        from trueport.verifying.budget import allowed_ulps
+        from trueport.verifying.feeding import conversion_inputs
+        from trueport.verifying.verify import verify_runs
+
         with self.stage("verify"):
             sources, target = self.route.sources(), self.route.result(written)
             if isinstance(sources, str):
@@ -94,6 +96,9 @@ class Job:
 
     def profile(self, written: Path | None, data: Data | None) -> Profile:
         """Where on the way the error arises; for those who look at the report."""
+        from trueport.report.measure import measure_profile
+        from trueport.verifying.feeding import conversion_inputs
+
         with self.stage("profile"):
             sources = self.route.sources()
             if isinstance(sources, str):
@@ -108,12 +113,12 @@ class Job:
             target=self.route.target,
             findings=self.route.findings,
             losses=tuple(self.route.losses),
+            captured_by=self.route.captured_by,
             remarks=self.remarks,
             seconds=self.seconds,
             users_operators=users_operators(self.route.findings),
         )
 
-            captured_by=self.route.captured_by,
     def report(
         self, target: str, comparison: Verification | None, measured: Profile | None, written: Path | None = None
     ) -> Report:

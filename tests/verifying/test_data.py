@@ -20,7 +20,7 @@ from tests.models import model_of, relu_chain
 from trueport.cli.sizes import read_bytes, read_dims
 from trueport.errors import UsageError
 from trueport.fidelity import Verdict
-from trueport.verifying.verify import Verification
+from trueport.verifying.verification import Verification
 
 X = np.array([[1, -2, 3]], np.float32)
 

@@ -127,11 +127,11 @@ def _puts_back(node: ir.Node) -> bool:
     """A Squeeze of the very axes that an Unsqueeze has added gives what was before both."""
     source = node.inputs[0] if node.inputs and node.op_type == "Squeeze" else None
     first = source.producer() if source is not None else None
-    made, axes = node.outputs[0], _array(node, 1)
-    if source is None or first is None or first.op_type != "Unsqueeze" or axes is None or source.shape is None:
+    if source is None or first is None or first.op_type != "Unsqueeze" or source.shape is None:
         return False
-    added, rank = _array(first, 1), source.shape.rank()
-    if added is None or first.inputs[0] is None or made.is_graph_output():
+    made, rank = node.outputs[0], source.shape.rank()
+    axes, added = _array(node, 1), _array(first, 1)
+    if axes is None or added is None or first.inputs[0] is None or made.is_graph_output():
         return False
     if sorted(axes % rank) != sorted(added % rank):
         return False
@@ -144,10 +144,9 @@ def _puts_back(node: ir.Node) -> bool:
 
 def _join_reshapes(node: ir.Node) -> bool:
     """The second of two reshapes alone says the shape, if it copies no dim from the first."""
-    source = node.inputs[0] if node.inputs else None
+    source = node.inputs[0] if node.inputs and node.op_type == "Reshape" else None
     first = source.producer() if source is not None else None
-    shape = _array(node, 1)
-    if node.op_type != "Reshape" or first is None or first.op_type != "Reshape" or shape is None:
+    if first is None or first.op_type != "Reshape" or (shape := _array(node, 1)) is None:
         return False
     data = first.inputs[0]
     copies = 0 in shape and not _int(node, "allowzero", 0)

@@ -17,7 +17,7 @@ from trueport.report.graphs import Graphs
 from trueport.report.plain import plain, restored
 from trueport.report.profile import Profile
 from trueport.report.schema import REPORT, upgraded
-from trueport.verifying.verify import Verification
+from trueport.verifying.verification import Verification
 
 __all__ = ["Report", "users_operators"]
 

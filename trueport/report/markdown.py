@@ -8,7 +8,7 @@ from trueport.checking.remarks import Group
 from trueport.report.artifacts import Artifact
 from trueport.report.data import Report
 from trueport.report.groups import counted, groups_of, headline
-from trueport.verifying.verify import Verification
+from trueport.verifying.verification import Verification
 
 __all__ = ["render_markdown"]
 

@@ -11,7 +11,7 @@ from typing import Any
 from trueport.fidelity import Verdict
 from trueport.verifying.judge import Judgement
 from trueport.verifying.locate import Culprit, Located
-from trueport.verifying.verify import Verification
+from trueport.verifying.verification import Verification
 
 __all__ = ["render", "render_located"]
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
 
@@ -16,7 +16,9 @@ from trueport.ir.ports import Port, make_ports
 from trueport.mapping.registry import Finding, Registry
 from trueport.report.graphs import Graph
 from trueport.runtimes.base import Model
-from trueport.verifying.oracle import Oracle
+
+if TYPE_CHECKING:
+    from trueport.verifying.oracle import Oracle
 
 __all__ = ["Ops", "Route"]
 
@@ -87,13 +89,13 @@ class Route(ABC):
         graph = self.graph().graph
         return make_ports(graph.inputs), make_ports(graph.outputs)
 
-    def described(self) -> Mapping[str, Any]:
-        """What the source says of itself."""
     @property
     def captured_by(self) -> str:
         """How the source became a graph, where there are several ways to do that; asked after ``capture``."""
         return ""
 
+    def described(self) -> Mapping[str, Any]:
+        """What the source says of itself."""
         return {}
 
     def source_graph(self) -> Graph | None:

@@ -1,4 +1,4 @@
-"""The way from a source's form to a target's."""
+"""The way from a source's form to a target's; only the modules of the one that is chosen are read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ from trueport.errors import UsageError
 from trueport.frontends.tensorflow.sources import Options, is_tensorflow
 from trueport.frontends.torch.sources import TorchOptions, is_torch
 from trueport.routes.base import Ops, Route
-from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
-from trueport.routes.tensorflow_to_onnx import TensorflowToOnnx
-from trueport.routes.to_tflite import ToTflite
-from trueport.routes.torch_to_onnx import TorchToOnnx
-from trueport.routes.torch_to_tensorflow import TorchToTensorflow
 
 __all__ = ["choose_route"]
 
@@ -31,18 +26,24 @@ def choose_route(source: Any, to: str | None, ops: Ops, options: Mapping[str, An
     if to is not None and to not in _TARGETS:
         raise UsageError(f"there is no target {to!r}", remedy=f"targets: {', '.join(_TARGETS)}")
     if to == "tflite":
+        from trueport.routes.to_tflite import ToTflite
+
         return ToTflite(choose_route(source, "tensorflow", ops, options))
     if is_torch(source):
         return _from_torch(source, to, ops, options)
     if is_tensorflow(source) or (to == "onnx" and not _is_onnx(source)):
         if to == "tensorflow":
             raise UsageError("the source is a TensorFlow model already", remedy="name an .onnx file as the output")
+        from trueport.routes.tensorflow_to_onnx import TensorflowToOnnx
+
         given, outgoing = _split(options)
         return TensorflowToOnnx(source, ops, _settings(Options, given, "a TensorFlow"), **outgoing)
     if to == "onnx":
         raise UsageError("the source is an ONNX model already", remedy="name a folder for a SavedModel as the output")
     if options:
         raise UsageError(f"{sorted(options)[0]!r} is no option of an ONNX source")
+    from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
+
     return OnnxToTensorflow(source, ops)
 
 
@@ -52,7 +53,11 @@ def _from_torch(source: Any, to: str | None, ops: Ops, options: Mapping[str, Any
     if to == "tensorflow":
         if outgoing:
             raise UsageError(f"{sorted(outgoing)[0]!r} is an option of ONNX files")
+        from trueport.routes.torch_to_tensorflow import TorchToTensorflow
+
         return TorchToTensorflow(source, ops, settings)
+    from trueport.routes.torch_to_onnx import TorchToOnnx
+
     return TorchToOnnx(source, ops, settings, **outgoing)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnx_ir as ir
@@ -25,7 +25,9 @@ from trueport.routes.base import Ops, Route
 from trueport.runtimes.base import Model
 from trueport.runtimes.detect import load_model, load_sources
 from trueport.runtimes.tensorflow import FunctionModel
-from trueport.verifying.oracle import OnnxOracle, Oracle
+
+if TYPE_CHECKING:
+    from trueport.verifying.oracle import Oracle
 
 __all__ = ["OnnxToTensorflow"]
 
@@ -83,6 +85,8 @@ class OnnxToTensorflow(Route):
         return FunctionModel(built.function, built.function, built.map, built.module)
 
     def oracle(self) -> Oracle | str:
+        from trueport.verifying.oracle import OnnxOracle  # with the modules of every runtime: not for check
+
         return OnnxOracle(load_onnx(self._source), self.registry)
 
     def graph(self) -> ir.Model:

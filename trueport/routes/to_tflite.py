@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
 
@@ -16,7 +16,9 @@ from trueport.report.graphs import Graph
 from trueport.routes.base import Route
 from trueport.runtimes.base import Model
 from trueport.runtimes.tflite import TfliteModel
-from trueport.verifying.oracle import Oracle
+
+if TYPE_CHECKING:
+    from trueport.verifying.oracle import Oracle
 
 __all__ = ["ToTflite"]
 
@@ -77,12 +79,12 @@ class ToTflite(Route):
     def border(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         return self._way.border()
 
-    def described(self) -> Mapping[str, Any]:
-        return self._way.described()
     @property
     def captured_by(self) -> str:
         return self._way.captured_by
 
+    def described(self) -> Mapping[str, Any]:
+        return self._way.described()
 
     def source_graph(self) -> Graph | None:
         return self._way.source_graph()

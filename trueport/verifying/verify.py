@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,76 +16,11 @@ from trueport.verifying.judge import Judgement, judge
 from trueport.verifying.metrics import Metrics, measure
 from trueport.verifying.oracle import Oracle
 from trueport.verifying.plain import compare_outputs
+from trueport.verifying.verification import Verification, badness
 
-__all__ = ["Verification", "accepts", "verify_runs"]
+__all__ = ["accepts", "verify_runs"]
 
 Feeds = Mapping[str, Any]
-_BADNESS = {Verdict.FAITHFUL: 0, Verdict.WITHIN_TOLERANCE: 1, Verdict.DEPARTS: 2}
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What a verification found; frozen data, rendered elsewhere."""
-
-    source_runtime: str
-    target_runtime: str
-    oracle: str
-    """what the truth was, or why there was none"""
-    k: float
-    samples: int
-    rejected: int
-    """inputs that the source itself does not take"""
-    outputs: tuple[Judgement, ...]
-    skipped: str = ""
-    hints: tuple[str, ...] = ()
-    """other ways to feed the target with which it would agree"""
-    special: tuple[Judgement, ...] = ()
-    """outputs on inputs with NaN, infinities and denormals; said, but no part of the verdict"""
-    special_samples: int = 0
-    executions: int = 1
-    """ways in which the source was run, for the floor"""
-    strict: bool = False
-    rtol: float | None = None
-    atol: float | None = None
-    shown_by: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """the first inputs on which an output departs; not part of the JSON"""
-
-    @property
-    def verdict(self) -> Verdict | None:
-        if self.skipped or not self.outputs:
-            return None
-        return max((output.verdict for output in self.outputs), key=_BADNESS.__getitem__)
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it as JSON takes it: what is infinite or no number stands as a string."""
-        data = {name: value for name, value in vars(self).items() if name != "shown_by"}
-        for name in ("outputs", "special"):
-            data[name] = [_judgement_json(output) for output in data[name]]
-        data["hints"] = list(self.hints)
-        return {"verdict": self.verdict.value if self.verdict else None, **_jsonable(data)}
-
-    def __str__(self) -> str:
-        if self.skipped:
-            return f"not compared: {self.skipped}"
-        worst = max(self.outputs, key=_badness, default=None)
-        detail = f"; worst output {worst.name!r}: {worst.why}" if worst else ""
-        verdict = self.verdict.value if self.verdict else "no outputs"
-        return (
-            f"{verdict} ({self.samples} inputs, {self.source_runtime} against {self.target_runtime}, "
-            f"truth: {self.oracle}{detail}; up to {self.k:g} × counts as faithful)"
-        )
-
-
-def _judgement_json(found: Judgement) -> dict[str, Any]:
-    return {**asdict(found), "verdict": found.verdict.value}
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _jsonable(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_jsonable(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 class _Worst:
@@ -98,7 +32,7 @@ class _Worst:
 
     def add(self, found: Judgement) -> None:
         known = self.outputs.get(found.name)
-        if known is None or _badness(found) > _badness(known):
+        if known is None or badness(found) > badness(known):
             self.outputs[found.name] = found
 
 
@@ -205,10 +139,6 @@ def _measured(want: Any, got: Any, random: bool) -> Metrics | None:
     a, b = (np.asarray(value) if isinstance(value, np.ndarray) else None for value in (want, got))
     fits = a is not None and b is not None and a.shape == b.shape and a.dtype == b.dtype and not random
     return measure(a, b) if fits and a is not None and b is not None else None
-
-
-def _badness(found: Judgement) -> tuple[int, float]:
-    return _BADNESS[found.verdict], found.ratio
 
 
 def _target_run(target: Model, feeds: Feeds) -> tuple[dict[str, Any], str]:

@@ -54,7 +54,9 @@ class Roots:
         if rank is None:
             return value, None
         wanted = identity(rank) if form is None else form
-        root, perm = self._alias.get(value, (value, identity(rank)))
+        if value not in self._alias:
+            return value, wanted
+        root, perm = self._alias[value]
         return root, compose(lift(perm, len(wanted)), wanted)
 
 

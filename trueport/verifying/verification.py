@@ -1,0 +1,85 @@
+"""What a verification found, as data: what reports hold and print, apart from the runtimes that made it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from trueport.fidelity import Verdict
+from trueport.verifying.judge import Judgement
+
+__all__ = ["Verification", "badness"]
+
+_BADNESS = {Verdict.FAITHFUL: 0, Verdict.WITHIN_TOLERANCE: 1, Verdict.DEPARTS: 2}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a verification found; frozen data, rendered elsewhere."""
+
+    source_runtime: str
+    target_runtime: str
+    oracle: str
+    """what the truth was, or why there was none"""
+    k: float
+    samples: int
+    rejected: int
+    """inputs that the source itself does not take"""
+    outputs: tuple[Judgement, ...]
+    skipped: str = ""
+    hints: tuple[str, ...] = ()
+    """other ways to feed the target with which it would agree"""
+    special: tuple[Judgement, ...] = ()
+    """outputs on inputs with NaN, infinities and denormals; said, but no part of the verdict"""
+    special_samples: int = 0
+    executions: int = 1
+    """ways in which the source was run, for the floor"""
+    strict: bool = False
+    rtol: float | None = None
+    atol: float | None = None
+    shown_by: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """the first inputs on which an output departs; not part of the JSON"""
+
+    @property
+    def verdict(self) -> Verdict | None:
+        if self.skipped or not self.outputs:
+            return None
+        return max((output.verdict for output in self.outputs), key=_BADNESS.__getitem__)
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON takes it: what is infinite or no number stands as a string."""
+        data = {name: value for name, value in vars(self).items() if name != "shown_by"}
+        for name in ("outputs", "special"):
+            data[name] = [_judgement_json(output) for output in data[name]]
+        data["hints"] = list(self.hints)
+        return {"verdict": self.verdict.value if self.verdict else None, **_jsonable(data)}
+
+    def __str__(self) -> str:
+        if self.skipped:
+            return f"not compared: {self.skipped}"
+        worst = max(self.outputs, key=badness, default=None)
+        detail = f"; worst output {worst.name!r}: {worst.why}" if worst else ""
+        verdict = self.verdict.value if self.verdict else "no outputs"
+        return (
+            f"{verdict} ({self.samples} inputs, {self.source_runtime} against {self.target_runtime}, "
+            f"truth: {self.oracle}{detail}; up to {self.k:g} × counts as faithful)"
+        )
+
+
+def _judgement_json(found: Judgement) -> dict[str, Any]:
+    return {**asdict(found), "verdict": found.verdict.value}
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _jsonable(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_jsonable(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def badness(found: Judgement) -> tuple[int, float]:
+    """What to sort by, worst last."""
+    return _BADNESS[found.verdict], found.ratio
