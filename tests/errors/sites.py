@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import cast
 from unittest import mock
 
 import trueport
@@ -18,8 +20,6 @@ from trueport.errors import TrueportError
 __all__ = ["Site", "all_sites", "recorded"]
 
 ROOT = Path(trueport.__file__).parent
-_HELPER = "fail"
-"""The contexts' way to make an error at a node: ``raise t.fail(why, remedy)``."""
 
 
 @dataclass(frozen=True, order=True)
@@ -38,28 +38,40 @@ class Site:
 def all_sites() -> dict[tuple[str, int], Site]:
     """By file and line; a statement has all of its lines."""
     found: dict[tuple[str, int], Site] = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        name = path.relative_to(ROOT).as_posix()
-        for function, node in _raises(ast.parse(path.read_text(encoding="utf-8")), ""):
+    trees = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
+    makers = {*errors.__all__, *(name for tree in trees.values() for name in _makers(tree))}
+    for name, tree in sorted(trees.items()):
+        for function, node in _raises(tree, "", makers):
             count = len({site.number for site in found.values() if (site.file, site.function) == (name, function)})
             for line in range(node.lineno, (node.end_lineno or node.lineno) + 1):
                 found[name, line] = Site(name, function, count)
     return found
 
 
-def _raises(tree: ast.AST, function: str) -> Iterator[tuple[str, ast.Raise]]:
+def _makers(tree: ast.AST) -> Iterator[str]:
+    """Functions that make one of our errors to be raised: ``raise t.fail(why, remedy)``."""
+    for node in ast.walk(tree):
+        if (
+            isinstance(node, ast.FunctionDef)
+            and isinstance(node.returns, ast.Name)
+            and node.returns.id in errors.__all__
+        ):
+            yield node.name
+
+
+def _raises(tree: ast.AST, function: str, makers: Collection[str]) -> Iterator[tuple[str, ast.Raise]]:
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-            yield from _raises(node, f"{function}.{node.name}" if function else node.name)
+            yield from _raises(node, f"{function}.{node.name}" if function else node.name, makers)
             continue
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and _is_ours(node.exc.func):
+        if isinstance(node, ast.Raise) and any(_called(part) in makers for part in ast.walk(node)):
             yield function, node
-        yield from _raises(node, function)
+        yield from _raises(node, function, makers)
 
 
-def _is_ours(made: ast.expr) -> bool:
-    name = made.id if isinstance(made, ast.Name) else made.attr if isinstance(made, ast.Attribute) else ""
-    return name in errors.__all__ or name == _HELPER
+def _called(node: ast.AST) -> str:
+    made = node.func if isinstance(node, ast.Call) else None
+    return made.id if isinstance(made, ast.Name) else made.attr if isinstance(made, ast.Attribute) else ""
 
 
 @contextmanager
@@ -69,14 +81,17 @@ def recorded() -> Iterator[set[Site]]:
     make = TrueportError.__init__
 
     def noted(self: TrueportError, *args: object, **named: object) -> None:
-        frame = sys._getframe(1)
-        while frame.f_code.co_name in ("__init__", _HELPER) and frame.f_back is not None:
-            frame = frame.f_back
-        file = Path(frame.f_code.co_filename)
-        if file.is_relative_to(ROOT):
-            site = all_sites().get((file.relative_to(ROOT).as_posix(), frame.f_lineno))
-            found.update([site] if site else [])
+        site, frame = None, cast("FrameType | None", sys._getframe(1))
+        # The statement itself may stand further out: functions help to make the error.
+        while site is None and frame is not None:
+            site, frame = _site(frame), frame.f_back
+        found.update([site] if site else [])
         make(self, *args, **named)  # type: ignore[arg-type]
 
     with mock.patch.object(TrueportError, "__init__", noted):
         yield found
+
+
+def _site(frame: FrameType) -> Site | None:
+    file = Path(frame.f_code.co_filename)
+    return all_sites().get((file.relative_to(ROOT).as_posix(), frame.f_lineno)) if file.is_relative_to(ROOT) else None
