@@ -41,7 +41,7 @@ class Known:
     make: Callable[[], Any]
     op: str
     cause: str
-    """words of one of the causes that are named; empty where the cause is said to be unknown"""
+    """words of one of the causes that are named"""
 
     def target(self, folder: Path) -> Path:
         """Where the tool's result lies."""
@@ -117,6 +117,11 @@ def _old_bicubic(x: Any) -> Any:
     return tf.tanh(tf.compat.v1.image.resize_bicubic(_features(x), [13, 5]))
 
 
+def _cropped(x: Any) -> Any:
+    boxes = tf.constant([[0.125, 0.5, 0.875, 1.0], [0.0, 0.0, 1.0, 1.0]])
+    return tf.tanh(tf.image.crop_and_resize(_features(x), boxes, [0, 0], [17, 13], method="nearest"))
+
+
 def _scattered(x: Any) -> Any:
     return tf.exp(tf.scatter_nd([[1], [1], [3]], tf.tanh(x)[:3], [5]))
 
@@ -164,7 +169,7 @@ KNOWN: tuple[Known, ...] = (
         "bicubic resizing without half pixels uses another kernel",
         _function(_old_bicubic, [1, 9, 7, 3]),
         "ResizeBicubic",
-        "",
+        "cubic_coeff_a = -0.5, exclude_outside = 1, the source has cubic_coeff_a = -0.75, exclude_outside = 0",
     ),
     Known(
         "scatter_twice",
@@ -188,7 +193,7 @@ KNOWN: tuple[Known, ...] = (
         "an element of a negative segment, which is to be dropped, is added",
         _function(_added, [8]),
         "UnsortedSegmentSum",
-        "",
+        "negative numbers in segment_ids count from the end",
     ),
     Known(
         "saturation",
@@ -196,7 +201,15 @@ KNOWN: tuple[Known, ...] = (
         "colours come out wrong when saturation is adjusted",
         _function(_saturated, [1, 6, 6, 3]),
         "AdjustSaturation",
-        "",
+        "along axis 3 it gives the right numbers in another order",
+    ),
+    Known(
+        "crop_halves",
+        TF2ONNX,
+        "a crop takes the pixel below where two are equally near",
+        _function(_cropped, [1, 9, 7, 3]),
+        "CropAndResize",
+        "nearest_mode = round_prefer_floor, the source has nearest_mode = round_prefer_ceil",
     ),
     Known(
         "remainder",

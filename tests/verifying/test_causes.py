@@ -256,3 +256,20 @@ def test_an_optimization_is_shown_by_the_levels_at_which_it_departs() -> None:
     assert cause.what.endswith("it departs in extended; all, not in none; basic")
     assert optimization(levels[:2], {"x": FLOAT}, judged) is None
     assert optimization(levels[2:], {"x": FLOAT}, judged) is None
+
+
+def test_negative_indices_that_are_taken_as_zero() -> None:
+    taken = "a (int64[3] i) => (float[3,5] y) { %s y = Gather(w, j) }"
+    source = model("a (int64[3] i) => (float[3,5] y) { y = Gather(w, i) }", w=WEIGHT)
+    other = model(taken % "j = Max(i, zero)", w=WEIGHT, zero=np.int64(0))
+    cause = first(source, other, {"i": np.array([2, -1, -3])})
+    assert (cause.kind, cause.what) == ("indices", "negative numbers in indices are taken as 0")
+
+
+def test_the_right_numbers_in_another_order() -> None:
+    places = np.stack([RNG.permutation(6) for _ in range(4)])
+    source = model("a (float[4,6] x) => (float[4,6] y) { y = Softmax(x) }")
+    text = "a (float[4,6] x) => (float[4,6] y) { s = Softmax(x) y = GatherElements <axis = 1> (s, places) }"
+    (cause,) = causes(source, model(text, places=places), {"x": FLOAT})
+    assert (cause.kind, cause.what) == ("order", "along axis 1 it gives the right numbers in another order")
+    assert "4 of 4 rows" in cause.evidence

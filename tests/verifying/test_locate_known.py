@@ -36,12 +36,7 @@ def test_the_node_and_the_cause(known: Known) -> None:
     assert found.culprit.op == known.op
     assert found.culprit.own.verdict == Verdict.DEPARTS
     causes = found.culprit.causes
-    if known.cause:
-        assert any(known.cause in cause.what for cause in causes), causes
-
-
-def test_at_least_ten_have_a_cause() -> None:
-    assert sum(bool(known.cause) for known in KNOWN) >= 10
+    assert any(known.cause in cause.what for cause in causes), causes
 
 
 def test_the_files_are_small() -> None:

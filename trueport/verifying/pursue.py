@@ -39,7 +39,7 @@ __all__ = ["Pursuit", "pursue", "walkable"]
 Feeds = Mapping[str, Any]
 _HEAVY = 1 << 28
 """Bytes of weights from which on inputs are compared without the truth before one is chosen."""
-_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special"})
+_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order"})
 """Causes that describe the error more than what made it: another node's better one is preferred."""
 
 

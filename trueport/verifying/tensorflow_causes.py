@@ -8,14 +8,20 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from trueport.frontends.tensorflow._tf import tf
 from trueport.verifying.causes.hypothesis import Hypothesis
+from trueport.verifying.causes.indices import readings
+from trueport.verifying.resizing import resize_readings
 from trueport.verifying.walk import Place
 
-__all__ = ["Rerun", "operation_hypotheses"]
+__all__ = ["Reading", "Rerun", "operation_hypotheses"]
 
-Rerun = Callable[[Place, Any], Any]
-"""The value that departs, with another operation in a place."""
+Reading = Callable[[Callable[[Any, Sequence[Any]], Sequence[Any]], Sequence[Any]], Sequence[Any]]
+"""What a place gives if it is read otherwise: of a function that runs operations, and of what goes into the place."""
+Rerun = Callable[[Place, Reading], Any]
+"""The value that departs, with a place read otherwise."""
 
 _SIBLINGS: tuple[tuple[str, ...], ...] = (
     ("FloorDiv", "TruncateDiv", "RealDiv"),
@@ -56,32 +62,73 @@ class _Altered:
 
 
 def operation_hypotheses(places: Sequence[Place], rerun: Rerun) -> Iterator[tuple[Place, Hypothesis]]:
-    """For every operation of a part: one attribute read otherwise, or another operation of its family."""
+    """For every operation of a part: one attribute or index read otherwise, or another operation of its family."""
     for place in reversed(places):
-        for what, kind, changed in itertools.islice(_changes(place.node), _TRIES):
-            predict = functools.partial(rerun, place, changed)
-            yield place, Hypothesis(kind, what, predict)
+        changes = itertools.islice(_changes(place.node), _TRIES)
+        for what, kind, reading in itertools.chain(changes, _other_indices(place, rerun), _other_resizing(place.node)):
+            yield place, Hypothesis(kind, what, functools.partial(rerun, place, reading))
 
 
-def _changes(operation: Any) -> Iterator[tuple[str, str, Any]]:
+def _changes(operation: Any) -> Iterator[tuple[str, str, Reading]]:
     for attr in operation.op_def.attr:
         now = _plain(operation.get_attr(attr.name))
         for other in _others(attr, now):
             words = f"it behaves as with {attr.name} = {other}, the source has {now}"
-            yield words, "attribute", _Altered(operation, operation.type, {attr.name: _stored(other)})
+            changed = _Altered(operation, operation.type, {attr.name: _stored(other)})
+            yield words, "attribute", _instead(changed)
     for kind in next((group for group in _SIBLINGS if operation.type in group), ()):
         if kind != operation.type:
             yield from _as_sibling(operation, kind)
 
 
-def _as_sibling(operation: Any, kind: str) -> Iterator[tuple[str, str, Any]]:
+def _instead(changed: Any) -> Reading:
+    return lambda run, inputs: run(changed, inputs)
+
+
+def _other_indices(place: Place, rerun: Rerun) -> Iterator[tuple[str, str, Reading]]:
+    """Integers that lie beyond an axis, as other frameworks take them."""
+    operation = place.node
+    arguments = operation.op_def.input_arg
+    whole = [index for index, tensor in enumerate(operation.inputs) if tensor.dtype.is_integer]
+    if not whole or len(arguments) != len(operation.inputs):
+        return
+    inputs, results = _looked_at(place, rerun)
+    sizes = {*np.shape(inputs[0]), *np.shape(results[0])}
+    for index in whole:
+        for words, moved in readings(arguments[index].name, np.asarray(inputs[index]), sizes):
+            yield words, "indices", _with_input(operation, index, moved)
+
+
+def _with_input(operation: Any, index: int, array: np.ndarray) -> Reading:
+    given = tf.constant(array)
+    return lambda run, inputs: run(operation, [*inputs[:index], given, *inputs[index + 1 :]])
+
+
+def _looked_at(place: Place, rerun: Rerun) -> tuple[Sequence[Any], Sequence[Any]]:
+    """What goes into a place, and what it makes."""
+    seen: list[Sequence[Any]] = []
+
+    def look(run: Callable[[Any, Sequence[Any]], Sequence[Any]], inputs: Sequence[Any]) -> Sequence[Any]:
+        seen[:] = [inputs, run(place.node, inputs)]
+        return seen[1]
+
+    rerun(place, look)
+    return seen[0], seen[1]
+
+
+def _other_resizing(operation: Any) -> Iterator[tuple[str, str, Reading]]:
+    for words, way in resize_readings(operation):
+        yield words, "attribute", lambda run, inputs, way=way: [way(inputs)]  # type: ignore[misc]
+
+
+def _as_sibling(operation: Any, kind: str) -> Iterator[tuple[str, str, Reading]]:
     registry = importlib.import_module("tensorflow.python.framework.op_def_registry")
     flags = [attr.name for attr in registry.get(kind).attr if attr.type == "bool"]
     for values in itertools.product((False, True), repeat=len(flags)):
         chosen = dict(zip(flags, values, strict=True))
         words = ", ".join(f"{name} = {value}" for name, value in chosen.items())
         what = f"it behaves as {kind}{f' with {words}' if words else ''}, the source has {operation.type}"
-        yield what, "operator", _Altered(operation, kind, chosen)
+        yield what, "operator", _instead(_Altered(operation, kind, chosen))
 
 
 def _others(attr: Any, now: Any) -> Sequence[Any]:

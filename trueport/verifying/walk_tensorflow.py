@@ -25,7 +25,7 @@ from trueport.runtimes.wide.cache import BoundedCache
 from trueport.verifying.found import NodeCase
 from trueport.verifying.left_out import left_out
 from trueport.verifying.oracle import OnnxOracle, TensorflowOracle
-from trueport.verifying.tensorflow_causes import operation_hypotheses
+from trueport.verifying.tensorflow_causes import Reading, operation_hypotheses
 from trueport.verifying.walk import Place, Stepper, nbytes, stream
 from trueport.verifying.walk_onnx import OnnxWalk, region_cases
 
@@ -45,8 +45,13 @@ class _Stepper:
         self._constants = BoundedCache()
 
     def step(self, place: Place, held: Mapping[str, Any]) -> Sequence[Any]:
-        inputs = [self._value(tensor, held) for tensor in place.node.inputs]
-        return [as_array(value) for value in self._walk.step(place.node, inputs)]
+        return [as_array(value) for value in self.run(place.node, self.inputs(place, held))]
+
+    def inputs(self, place: Place, held: Mapping[str, Any]) -> list[Any]:
+        return [self._value(tensor, held) for tensor in place.node.inputs]
+
+    def run(self, operation: Any, inputs: Sequence[Any]) -> Sequence[Any]:
+        return self._walk.step(operation, inputs)
 
     def _value(self, tensor: Any, held: Mapping[str, Any]) -> Any:
         name = _name(tensor)
@@ -68,6 +73,21 @@ class _Stepper:
         for made, value in zip(tensor.op.outputs, results, strict=True):
             self._constants.put(made.name, value, nbytes(as_array(value)))
         return results[tensor.value_index]
+
+
+class _Reread:
+    """Evaluates as another stepper does, but for one place, which is read otherwise."""
+
+    def __init__(self, stepper: _Stepper, place: Place, reading: Reading) -> None:
+        self._stepper = stepper
+        self._place = place
+        self._reading = reading
+
+    def step(self, place: Place, held: Mapping[str, Any]) -> Sequence[Any]:
+        if place is not self._place:
+            return self._stepper.step(place, held)
+        made = self._reading(self._stepper.run, self._stepper.inputs(place, held))
+        return [value if _is_array(value) else as_array(value) for value in made]
 
 
 class TensorflowWalk:
@@ -144,9 +164,8 @@ class TensorflowWalk:
             return ()  # ONNX can't say it: there is less to try
 
     def hypotheses(self, region: Sequence[Place], value: str, held: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
-        def rerun(place: Place, changed: Any) -> Any:
-            places = [replace(p, node=changed) if p is place else p for p in region]
-            return dict(stream(self._exact, places, held))[value]
+        def rerun(place: Place, reading: Reading) -> Any:
+            return dict(stream(_Reread(self._exact, place, reading), region, held))[value]
 
         yield from left_out(self._exact, region, value, held)
         yield from operation_hypotheses(region, rerun)

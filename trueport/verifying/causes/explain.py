@@ -17,8 +17,10 @@ from trueport.verifying.causes.branches import other_branches
 from trueport.verifying.causes.declared import declared
 from trueport.verifying.causes.evidence import direct_evidence
 from trueport.verifying.causes.hypothesis import Hypothesis, Rule
+from trueport.verifying.causes.indices import other_indices
 from trueport.verifying.causes.operands import other_operands
 from trueport.verifying.causes.operators import other_operators, passed_through
+from trueport.verifying.causes.order import other_order
 from trueport.verifying.causes.quantization import other_quantization
 from trueport.verifying.causes.shapes_of_error import error_patterns
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
@@ -34,6 +36,7 @@ RULES: tuple[Rule, ...] = (
     other_quantization,
     other_special_numbers,
     other_operands,
+    other_indices,
     other_attributes,
     other_operators,
     fitted_attributes,
@@ -58,10 +61,16 @@ def explain(case: NodeCase, target: Model, *, k: float, registry: Registry | Non
             break
         tried += 1
         if fits(hypothesis, case, k):
-            found.append(Cause(hypothesis.kind, hypothesis.what, hypothesis.evidence))
+            found.append(_cause(hypothesis))
     for last in (near_ties, unusual_numbers):
         found += list(last(case))[: max(0, _ENOUGH - len(found))]
+    if not found:
+        found += [_cause(hypothesis) for hypothesis in other_order(case) if fits(hypothesis, case, k)]
     return tuple(found) or (Cause("unknown", "unknown", f"none of {tried} hypotheses gives the target's numbers"),)
+
+
+def _cause(hypothesis: Hypothesis) -> Cause:
+    return Cause(hypothesis.kind, hypothesis.what, hypothesis.evidence)
 
 
 def _hypotheses(case: NodeCase) -> Iterator[Hypothesis]:
