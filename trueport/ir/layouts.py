@@ -37,7 +37,7 @@ def identity(rank: int) -> Perm:
 
 
 def is_identity(perm: Sequence[int]) -> bool:
-    return all(axis == place for place, axis in enumerate(perm))
+    return tuple(perm) == identity(len(perm))
 
 
 @functools.cache

@@ -95,12 +95,12 @@ def _fits(value: ir.Value, form: Perm) -> bool:
     return rank_of(value) == len(form) or not (value.uses() or value.is_graph_output())
 
 
-def _needs(node: ir.Node, plan: Plan) -> Iterator[tuple[ir.Value, Form]]:
-    for value, form in zip(node.inputs, plan.inputs, strict=True):
-        if value is not None:
-            yield value, form
+def _needs(node: ir.Node, plan: Plan) -> list[tuple[ir.Value, Form]]:
+    pairs = zip(node.inputs, plan.inputs, strict=True)
+    needs = [(value, form) for value, form in pairs if value is not None]
     if isinstance(node.graph, ir.Graph):
-        yield from ((value, None) for value in captured(node, node.graph))
+        needs += [(value, None) for value in captured(node, node.graph)]
+    return needs
 
 
 def _hold(held: Orders, root: ir.Value, perm: Form, *, first: bool = False) -> None:
@@ -153,6 +153,8 @@ def _chosen(node: ir.Node, roots: Roots, rule_of: RuleOf, wants: Orders, held: O
     if seed is not None:
         return seed
     candidates = list(_candidates(node, rule, roots, wants, held))
+    if len(candidates) == 1:
+        return candidates[0]
     return min(candidates, key=lambda plan: _cost(node, plan, roots, wants, held))
 
 

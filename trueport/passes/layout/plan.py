@@ -66,7 +66,7 @@ def rank_of(value: ir.Value | None) -> int | None:
 def dims_of(value: ir.Value) -> tuple[int | str | None, ...]:
     """Dims as numbers, symbols, or None."""
     assert value.shape is not None
-    return tuple(dim if isinstance(dim, int) else dim.value for dim in value.shape)
+    return tuple([dim if isinstance(dim, int) else dim.value for dim in value.shape.dims])
 
 
 def is_constant(value: ir.Value | None) -> bool:
