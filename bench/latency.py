@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,6 +20,8 @@ __all__ = ["line", "measure", "report"]
 
 WRONG = 1e-2
 """A relative distance to ONNX Runtime's outputs from which on a form does not compute the model."""
+LOADS = 3
+"""Processes for each model: where a form's weights come to lie in memory is luck, and stays for the whole process."""
 FORMS = ("onnxruntime", *(peer.name for peer in PEERS), "keras")
 
 
@@ -52,22 +55,28 @@ def measure(model: BenchModel, cache: Path, *, rounds: int, threads: int, clock:
         forms |= {} if failure else {tool.name: folder}
     if model.architecture is not None:
         forms["keras"] = _keras(model, cache, fresh)
+    for load in range(LOADS):
+        _race(found, forms if load % 2 else dict(reversed(forms.items())), rounds, threads, clock)
+    return found
+
+
+def _race(found: Latency, forms: Mapping[str, Path], rounds: int, threads: int, clock: str) -> None:
+    """All forms in one fresh process; a form's least seconds of all processes count."""
     with tempfile.TemporaryDirectory() as scratch:
         result = Path(scratch) / "result.json"
         named = [f"{name}={path}" for name, path in forms.items()]
-        settings = [model.name, str(rounds), str(threads), clock, str(result)]
+        settings = [found.model, str(rounds), str(threads), clock, str(result)]
         outcome = run([sys.executable, "-m", "bench.race", *settings, *named], limit=900)
         if outcome.failure:
             found.failures["race"] = outcome.failure
-            return found
+            return
         data = json.loads(result.read_text())
     found.failures |= data["failures"]
     for form, distance in data["distances"].items():
         if distance <= WRONG:
-            found.seconds[form] = data["seconds"][form]
+            found.seconds[form] = min(data["seconds"][form], found.seconds.get(form, math.inf))
         else:
             found.failures[form] = f"other numbers: {distance:.2g} away"
-    return found
 
 
 def _saved(tool: Tool, source: Path, folder: Path, *, fresh: bool) -> str:
