@@ -61,3 +61,10 @@ def test_batch_to_space() -> None:
         [ramp(4, 3, 3, 2), np.int32([[1, 0], [2, 1]])],
         [ramp(8, 5, 5, 2), np.int32([[0, 0], [0, 1]])],
     )
+    agree(
+        tf.function(
+            lambda x, c: tf.batch_to_space(x, [2, 2], c),
+            input_signature=[tf.TensorSpec([None, 3, 3, 2]), tf.TensorSpec([None, 2], tf.int32)],
+        ),
+        [ramp(4, 3, 3, 2), np.int32([[1, 0], [2, 1]])],
+    )

@@ -187,6 +187,33 @@ def test_a_variable_that_a_branch_sets() -> None:
     agree(traced(function), *X)
 
 
+def test_a_variable_that_branches_hand_out() -> None:
+    variable = tf.Variable([1.0, 2.0, 3.0])
+
+    def function(x: Any) -> Any:
+        variable.assign([1.0, 2.0, 3.0])
+
+        def change() -> Any:
+            variable.assign(x[0])
+            return tf.identity(variable.handle)
+
+        handle = tf.cond(tf.reduce_sum(x) > 20.0, change, lambda: tf.identity(variable.handle))
+        return x + tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+
+    agree(function, *X)
+
+
+def test_a_choice_between_variables_is_refused() -> None:
+    one, two = tf.Variable(1.0), tf.Variable(2.0)
+
+    def function(x: Any) -> Any:
+        handle = tf.cond(tf.reduce_sum(x) > 20.0, lambda: tf.identity(one.handle), lambda: tf.identity(two.handle))
+        return x + tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+
+    with pytest.raises(TrueportError, match="ONNX chooses between values only"):
+        agree(function, *X)
+
+
 def test_a_variable_that_is_read_in_a_loop_is_stored_once() -> None:
     variable = tf.Variable(np.ones((3, 3), np.float32))
     written = agree(

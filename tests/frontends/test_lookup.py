@@ -101,6 +101,19 @@ def test_a_table_that_the_graph_makes() -> None:
     agree(function, [np.array(["a", "c"], object)], [np.array(["b"], object)])
 
 
+def test_a_dense_table_that_the_graph_makes() -> None:
+    def function(x: Any) -> Any:
+        marks = {"empty_key": tf.constant(-1, tf.int64), "deleted_key": tf.constant(-2, tf.int64)}
+        table = tf.raw_ops.MutableDenseHashTableV2(value_dtype=tf.int64, shared_name="dense_in_graph", **marks)
+        values = tf.constant([4, 5], tf.int64)
+        with tf.control_dependencies(
+            [tf.raw_ops.LookupTableInsertV2(table_handle=table, keys=tf.constant([1, 2], tf.int64), values=values)]
+        ):
+            return tf.raw_ops.LookupTableFindV2(table_handle=table, keys=x, default_value=tf.constant(-1, tf.int64))
+
+    agree(function, [np.array([1, 3])], [np.array([2])])
+
+
 def test_a_vocabulary_file(tmp_path: Any) -> None:
     place = tmp_path / "words.txt"
     place.write_text("one\ntwo\nthree\n")

@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.forms import conformed, parts, rebuilt
-from trueport.frontends.tensorflow.values import Listing, Resource, Translated, Unknown
+from trueport.frontends.tensorflow.values import Listing, Opaque, Resource, Translated, Unknown
 from trueport.frontends.tensorflow.variables import inner_variable, read_variable, variable_type, write_variable
 
 __all__ = ["choose", "truth"]
@@ -60,7 +60,7 @@ def _written(t: Translation, branches: Sequence[str], inputs: Sequence[Translate
 def _joined(
     t: Translation, test: ir.Value, sides: Sequence[tuple[Translation, Sequence[Translated]]]
 ) -> list[Translated]:
-    pairs = list(zip(*(results for _, results in sides), strict=True))
+    pairs = list(zip(*([_seen_outside(side, value) for value in results] for side, results in sides), strict=True))
     if any(isinstance(value, Unknown) for pair in pairs for value in pair):
         return [Unknown() for _ in pairs]
     forms = [_form(pair) for pair in pairs]
@@ -81,9 +81,18 @@ def _joined(
     ]
 
 
+def _seen_outside(side: Translation, value: Translated) -> Translated:
+    """A variable that the branch sets is, behind it, the one it was before."""
+    if isinstance(value, Resource) and value.outer is not None and value.graph is side.op.graph:
+        return value.outer
+    return value
+
+
 def _form(pair: Sequence[Translated]) -> Translated | None:
     """In which form a result leaves the branches; None for a handle that is the same on both sides."""
     if all(value is pair[0] for value in pair) and not isinstance(pair[0], ir.Value):
+        return None
+    if all(isinstance(value, Opaque) and value == pair[0] for value in pair):
         return None
     lists = [value for value in pair if isinstance(value, Listing)]
     if len(lists) == len(pair):

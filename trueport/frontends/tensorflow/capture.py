@@ -160,7 +160,9 @@ def _turned_spec(part: Spec) -> Spec:
     dims = part.spec.shape
     if dims.rank is None or dims.rank < 3:
         raise UsageError(
-            f"its shape is {dims}: there are no channels to turn", where=f"inputs_as_nchw: input {part.name!r}"
+            f"its shape is {dims}: there are no channels to turn",
+            where=f"inputs_as_nchw: input {part.name!r}",
+            remedy="name images only: inputs of rank 3 or more",
         )
     order = [0, dims.rank - 1, *range(1, dims.rank - 1)]
     names = [*part.dims, *[None] * (dims.rank - len(part.dims))]
@@ -177,7 +179,9 @@ def _to_channel_first(tensor: Any, name: str) -> Any:
     rank = tensor.shape.rank
     if rank is None or rank < 3:
         raise UsageError(
-            f"its shape is {tensor.shape}: there are no channels to turn", where=f"outputs_as_nchw: output {name!r}"
+            f"its shape is {tensor.shape}: there are no channels to turn",
+            where=f"outputs_as_nchw: output {name!r}",
+            remedy="name images only: outputs of rank 3 or more",
         )
     return tf.transpose(tensor, [0, rank - 1, *range(1, rank - 1)])
 

@@ -24,7 +24,11 @@ def keep_custom(node: SourceNode, op: Builder, domain: str) -> list[ir.Value]:
     functions = [a.name for a in operation.op_def.attr if operation.node_def.attr[a.name].WhichOneof("value") == "func"]
     if handles or functions:
         what = f"a {handles[0].dtype.name} tensor" if handles else f"the function in its attribute {functions[0]!r}"
-        raise ConversionError(f"{what} has no form in a custom node", where=place(node))
+        raise ConversionError(
+            f"{what} has no form in a custom node",
+            where=place(node),
+            remedy=f'declare the operator: @maps("{node.op_type}", domain="{node.domain}") in a module given by --ops',
+        )
     attributes = {name: _attribute(name, value) for name, value in node.attributes.items()}
     made: Any = op.add(
         node.op_type,

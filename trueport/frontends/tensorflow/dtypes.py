@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from trueport.errors import ConversionError
 
-__all__ = ["COMPLEX_PARTS", "is_tensor_type", "numpy_of", "onnx_type", "tf_type"]
+__all__ = ["COMPLEX_PARTS", "check_type", "is_tensor_type", "numpy_of", "onnx_type", "tf_type"]
 
 _D = ir.DataType
 
@@ -47,6 +47,8 @@ _TYPES = {
     "qint32": _D.INT32,
 }
 
+_HANDLES = frozenset(("resource", "variant"))
+
 COMPLEX_PARTS = {_D.COMPLEX64: _D.FLOAT, _D.COMPLEX128: _D.DOUBLE}
 """What the two parts of a complex number are made of."""
 
@@ -56,11 +58,19 @@ def is_tensor_type(dtype: Any) -> bool:
     return dtype.base_dtype.name in _TYPES
 
 
+def check_type(dtype: Any) -> None:
+    """Refuse a type of values that ONNX has not."""
+    if dtype.base_dtype.name not in _HANDLES:
+        onnx_type(dtype)
+
+
 def onnx_type(dtype: Any) -> ir.DataType:
     """ONNX's element type for a TensorFlow dtype."""
     name = dtype.base_dtype.name
     if name not in _TYPES:
-        raise ConversionError(f"ONNX has no element type for TensorFlow's {name}")
+        raise ConversionError(
+            f"ONNX has no element type for TensorFlow's {name}", remedy="compute in a type that ONNX has, as float32"
+        )
     return _TYPES[name]
 
 

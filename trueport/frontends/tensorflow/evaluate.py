@@ -6,6 +6,7 @@ flow is walked here. With ``noise`` each operation also errs as a float of the m
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -236,9 +237,14 @@ def _execute(operation: Any, inputs: Sequence[Any]) -> list[Any]:
         return [widened(value) for value in run_operation(operation, given)]
     except (TypeError, ValueError, tf.errors.OpError) as error:
         raise NoOracle(
-            f"can't be evaluated by itself: {' '.join(str(error).split())[:200]}",
+            f"it can't be evaluated by itself: {_words(error)[:200]}",
             where=f"{operation.name} ({operation.type})",
         ) from error
+
+
+def _words(error: Exception) -> str:
+    """What TensorFlow says, without where in its runtime it says so."""
+    return " ".join(re.sub(r"\{\{.*?\}\}|\[Op:.*?\]", "", str(error)).split())
 
 
 def _wide_type(dtype: Any) -> Any:

@@ -45,6 +45,9 @@ def conformed(t: Translation, like: Translated, value: Translated) -> tuple[ir.V
         rows = like.stacked is not None
         return (as_rows(t, value, like.shape) if rows else as_sequence(t, value, like.shape),)
     found = parts(value)
-    if len(found) != len(parts(like)) or type(value) is not type(like):
-        raise t.fail("hands on a handle that is another one in each iteration", "use one variable or table throughout")
+    if not found or type(value) is not type(like):
+        raise t.fail(
+            "hands on a variable, a table or a message that is another one each time; ONNX chooses between values only",
+            "read the variable or the table inside and hand on its value",
+        )
     return found

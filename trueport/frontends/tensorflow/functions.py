@@ -10,6 +10,9 @@ from trueport.errors import InvalidModel
 
 __all__ = ["FunctionLibrary"]
 
+_FILLS = ("InitializeTable", "LookupTable")
+"""How the names of operations begin that change a table, which is no variable."""
+
 
 class FunctionLibrary:
     """Finds bodies: in the graph that was traced, in those around it, in the process's own list."""
@@ -37,7 +40,7 @@ class FunctionLibrary:
         found: set[int] = set()
         for operation in graph.get_operations():
             handles = [(at, places[t.name]) for at, t in enumerate(operation.inputs) if t.name in places]
-            if handles and not operation.outputs:
+            if handles and not operation.outputs and not operation.type.startswith(_FILLS):
                 found.update(place for _, place in handles)
             for body in (self.body(graph, name) for name in _called(operation)) if handles else ():
                 # What comes before a function's own inputs chooses the function.
@@ -59,9 +62,20 @@ class FunctionLibrary:
         if definition is None and context.has_function(name):
             definition = context.get_function_def(name)
         if definition is None:
-            raise InvalidModel(f"there is no function {name!r} in the model", remedy="save it again with its functions")
+            raise InvalidModel(
+                "the model calls it and does not hold it",
+                where=f"function {name!r}",
+                remedy="save the model again with its functions",
+            )
         to_graph = importlib.import_module("tensorflow.python.framework.function_def_to_graph")
-        return to_graph.function_def_to_graph(definition, input_shapes=None if shapes is None else list(shapes))
+        try:
+            return to_graph.function_def_to_graph(definition, input_shapes=None if shapes is None else list(shapes))
+        except (TypeError, ValueError) as error:
+            raise InvalidModel(
+                f"TensorFlow can't make its graph: {' '.join(str(error).split())[:200]}",
+                where=f"function {name!r}",
+                remedy="save the model again with TensorFlow 2, which writes functions with all their types",
+            ) from error
 
 
 def _called(operation: Any) -> list[str]:

@@ -38,8 +38,14 @@ def graph_function(graph_def: Any, inputs: Sequence[str] | None, outputs: Sequen
     placeholders = [f"{node.name}:0" for node in graph_def.node if node.op == "Placeholder"]
     feeds = [_tensor_name(name) for name in inputs or placeholders]
     graph = tf.Graph()
-    with graph.as_default():
-        tf.graph_util.import_graph_def(graph_def, name="")
+    try:
+        with graph.as_default():
+            tf.graph_util.import_graph_def(graph_def, name="")
+    except (TypeError, ValueError, tf.errors.OpError) as error:
+        raise InvalidModel(
+            f"TensorFlow can't read the graph: {' '.join(str(error).split())[:200]}",
+            remedy="write it again with tf.io.write_graph(graph, folder, name, as_text=False)",
+        ) from error
     specs = [Spec(_plain(name), _spec(graph, name)) for name in feeds]
     fetches = [_tensor_name(name) for name in outputs]
     _check_fed(graph, feeds, fetches)
@@ -190,7 +196,9 @@ def _check_fed(graph: Any, feeds: Sequence[str], fetches: Sequence[str]) -> None
         waiting += fresh
     if missing:
         raise UsageError(
-            f"the outputs also depend on {', '.join(sorted(missing))}", where="inputs", remedy="name these, too"
+            f"the outputs also depend on {', '.join(sorted(missing))}, which is not among them",
+            where="inputs",
+            remedy="name all that the outputs depend on",
         )
 
 
@@ -208,5 +216,5 @@ def _spec(graph: Any, name: str) -> Any:
     except (KeyError, ValueError) as error:
         known = [operation.name for operation in graph.get_operations()]
         some = ", ".join(known[:10]) + (f", … ({len(known)} in all)" if len(known) > 10 else "")
-        raise UsageError(f"the graph has no tensor {name!r}", remedy=f"its operations: {some}") from error
+        raise UsageError(f"the graph has no tensor {name!r}", remedy=f"name one of its operations: {some}") from error
     return tf.TensorSpec(tensor.shape, tensor.dtype)

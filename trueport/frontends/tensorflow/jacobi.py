@@ -122,9 +122,9 @@ def _size(t: Translation, matrix: ir.Value) -> int:
     size = t.dims(matrix)[-1]
     if size is None or not 0 < size <= _LARGEST:
         raise t.fail(
-            f"the matrices have {'an open number of' if size is None else size} columns; rotations are written for "
-            f"1 to {_LARGEST}",
-            "give the model's inputs a shape (--shape NAME=DIMS)",
+            f"the matrices have {'an open number of' if size is None else size} columns; it is computed by rotations "
+            f"of columns, which are written for 1 to {_LARGEST}",
+            "give the model's inputs a shape (--shape NAME=DIMS)" if size is None else "use smaller matrices",
         )
     return size
 

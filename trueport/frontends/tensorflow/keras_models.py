@@ -126,7 +126,8 @@ def _is_keras_own(part: Mapping[str, Any]) -> bool:
 def _check_backend() -> None:
     if keras.backend.backend() != "tensorflow":
         raise InvalidModel(
-            f"Keras runs on {keras.backend.backend()}, not on TensorFlow", remedy="set KERAS_BACKEND=tensorflow"
+            f"Keras runs on {keras.backend.backend()}, not on TensorFlow",
+            remedy="set KERAS_BACKEND=tensorflow in the environment",
         )
 
 

@@ -40,7 +40,7 @@ _FEW = 64
 def need_list(t: Translation, value: Translated) -> Listing:
     """The list behind a handle; refuses the node for any other handle."""
     if not isinstance(value, Listing):
-        raise t.fail("uses a handle that is no list of tensors", "keep lists and other handles inside the model")
+        raise t.fail("uses a list of tensors that was made outside of the model", "make the list inside the function")
     return value
 
 
@@ -145,7 +145,10 @@ def as_sequence(t: Translation, listing: Listing, shape: Dims = None) -> ir.Valu
     if listing.count is None and any(value is not None for value in listing.elements or ()):
         return t.op.SequenceConstruct(*_filled(t, listing, listing.elements or (), dims))
     if listing.stacked is None and dims is None:
-        raise t.fail("keeps tensors of unknown rank in a list", "give the TensorArray an element_shape")
+        raise t.fail(
+            "keeps tensors of unknown rank in a list, of which those that are not written are to be zeros",
+            "give the TensorArray an element_shape",
+        )
     rows = listing.stacked
     if rows is None:
         empty = replace(listing, shape=tuple(dim or 0 for dim in dims or ()))

@@ -109,7 +109,9 @@ class _Loop:
             return self.t.op.const(np.array(limit.number, np.int64)), limit.number
         (value,) = self.t.enter(self.cond, [v.before for v in self.variables], [limit.bound])
         if not isinstance(value, ir.Value):
-            raise self.t.fail("ends at a number that could not be translated")
+            raise self.t.fail(
+                "ends at a number that is computed by what can't be converted", "replace that operation first"
+            )
         bound = self.t.int64(value)
         return (self.t.op.Add(bound, limit.number) if limit.number else bound), (value, limit.number)
 
@@ -180,7 +182,10 @@ class _Loop:
         if isinstance(value, Listing):
             value = variable.before = self._carried_list(variable, value)
         if not parts(value):
-            raise self.t.fail("changes a handle in each iteration", "use one variable or table throughout")
+            raise self.t.fail(
+                "each iteration has another variable or table; ONNX's loops hand on values only",
+                "use one variable or table throughout, or hand on its value",
+            )
         dims = self._carried_dims(variable)
         variable.params = tuple(
             ir.Value(name=part.name, type=part.type, shape=None if dims is None else ir.Shape(dims))
@@ -269,8 +274,7 @@ class _Loop:
         """Inputs of the body for variables of the model that it sets, and the values that they have before."""
         stored = []
         for written in self.written:
-            if not isinstance(written.resource, Resource):
-                raise self.t.fail("writes a variable that is not known here", "save the model with its variables")
+            assert isinstance(written.resource, Resource), "what is captured or made as a variable is one"
             stored.append(read_variable(self.t, written.resource, variable_type(self.t, written.resource)))
         return [ir.Value(name=v.name, type=v.type, shape=v.shape) for v in stored], stored
 
@@ -294,7 +298,9 @@ class _Loop:
 
     def _tensor(self, value: Translated) -> ir.Value:
         if not isinstance(value, ir.Value):
-            raise self.t.fail("collects complex numbers in a list", "collect their real and imaginary parts")
+            raise self.t.fail(
+                "collects complex numbers in a list; ONNX has real ones only", "collect the two parts by themselves"
+            )
         return value
 
     def _truth(self, t: Translation, value: Translated) -> ir.Value:

@@ -15,6 +15,7 @@ from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, numpy_of, onnx_type
 from trueport.frontends.tensorflow.locations import location_of
 from trueport.frontends.tensorflow.values import Translated
+from trueport.ir.places import place
 
 __all__ = ["COMPLEX", "TF", "PartNode", "SourceNode", "attribute"]
 
@@ -44,6 +45,12 @@ class SourceNode:
     def attributes(self) -> Mapping[str, Any]:
         """All attributes of the operator's definition; the node's own private ones are left out."""
         given = self.operation.node_def.attr
+        if any(given[a.name].WhichOneof("value") == "placeholder" for a in self.definition.attr if a.name in given):
+            raise ConversionError(
+                "an attribute is left open for the callers of its function to fill",
+                where=place(self),
+                remedy="save the model again with TensorFlow 2, which writes functions with all their attributes",
+            )
         return {a.name: attribute(given[a.name]) for a in self.definition.attr if a.name in given}
 
     @functools.cached_property
@@ -113,11 +120,7 @@ def _plain(kind: str, value: Any) -> Any:
             return numpy_of(tf.make_ndarray(value))
         case "func":
             return value.name
-        case "placeholder":
-            raise ConversionError(
-                f"attribute is the placeholder {value!r}", remedy="trace the function before converting it"
-            )
-    raise ConversionError(f"attribute of kind {kind!r} is not known", remedy="report it")
+    raise AssertionError(f"attributes of the kind {kind!r} are refused before")
 
 
 def array_of(operation: Any) -> np.ndarray:

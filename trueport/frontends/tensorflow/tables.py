@@ -52,7 +52,9 @@ def change(t: Translation, table: Translated, *inputs: ir.Value, **attributes: A
             "fill the table before the model is converted",
         )
     if not t.op.is_root:
-        raise t.fail("changes a lookup table inside control flow", "fill the table before the model is converted")
+        raise t.fail(
+            "changes a lookup table inside a branch or a loop; ONNX's tables are constants", "fill the table before"
+        )
     operation = t.node.operation
     names = [arg.name for arg in operation.op_def.input_arg[1:]]
     known = {
@@ -67,8 +69,9 @@ def change(t: Translation, table: Translated, *inputs: ir.Value, **attributes: A
 
 def table_size(t: Translation, table: Translated) -> int:
     """How many keys a table has."""
-    if not isinstance(table, Resource) or table.handle is None:
-        raise t.fail("asks a table that is not known here for its size", "save the model with its table initialized")
+    assert isinstance(table, Resource), "what is captured or made as a table is one"
+    if table.handle is None:
+        raise t.fail("asks what is no table for its size", "ask a table that the model holds, or makes and fills")
     return int(tf.raw_ops.LookupTableSizeV2(table_handle=table.handle))
 
 

@@ -14,7 +14,7 @@ from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.binding import arguments
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.custom import keep_custom, kept_finding
-from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, onnx_type
+from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, check_type, is_tensor_type, onnx_type
 from trueport.frontends.tensorflow.folding import folded
 from trueport.frontends.tensorflow.functions import FunctionLibrary
 from trueport.frontends.tensorflow.nodes import COMPLEX, TF, PartNode, SourceNode
@@ -88,7 +88,10 @@ class Translator:
         """The operation by its plain declaration, with other inputs by argument."""
         mapping = self._registry.find(t.node.op_type, TF)
         if mapping is None:
-            raise t.fail(f"{t.node.op_type} has no mapping to {self._registry.target}")
+            raise t.fail(
+                f"is to be done part by part, but {TF}::{t.node.op_type} has no mapping to {self._registry.target}",
+                f'declare it: @maps("{t.node.op_type}", domain="{TF}") in a module given by --ops',
+            )
         part = PartNode(t.node.operation, t.node.name, t.node.inputs)
         _, attributes = arguments(part, mapping)
         return mapping.handler(Translation(part, t.op, self), *inputs, **attributes)
@@ -114,7 +117,11 @@ class Translator:
             self._note(finding)
             return [Unknown() for _ in outputs]
         try:
+            for tensor in outputs:
+                check_type(tensor.dtype)
             results = self._handled(node, mapping, op) if kept is None else keep_custom(node, op, kept)
+            for index, value in enumerate(results[: len(outputs)]):
+                _settle(value, node, index, op)
         except ConversionError as error:
             reason = Reason("refused", error.why, error.remedy)
             self._note(replace(finding, fidelity=UNSUPPORTED, reasons=(reason,), source=node.location))
@@ -124,8 +131,6 @@ class Translator:
             self.lose(
                 node, f"stands as {kept}::{node.op_type}", "ONNX has no operator for it, and none is declared", LOSSY
             )
-        for index, value in enumerate(results[: len(outputs)]):
-            _settle(value, node, index, op)
         return results
 
     def _note(self, finding: Finding) -> None:
@@ -145,7 +150,7 @@ class Translator:
             raise EmitError(
                 f"its handler {mapping.handler.__name__} failed: {type(error).__name__}: {error}",
                 where=place(node),
-                remedy="report it with the model; a node can be replaced by your own @maps (--ops FILE)",
+                remedy="mend it if it is your own, else report it with the model; @maps (--ops FILE) can replace it",
             ) from error
         if isinstance(made, (tuple, list)) and not isinstance(made, Pair):
             return list(made)
@@ -209,7 +214,9 @@ def _describe(value: ir.Value, tensor: Any, dtype: ir.DataType) -> None:
         value.type = ir.TensorType(dtype)
     if value.dtype != dtype:
         raise EmitError(
-            f"its handler makes {value.dtype}, TensorFlow {dtype}", where=f"{tensor.op.name} ({tensor.op.type})"
+            f"its handler makes {value.dtype}, TensorFlow {dtype}",
+            where=f"{tensor.op.name} ({tensor.op.type})",
+            remedy="cast what the handler returns; if it is not your own, report it with the model",
         )
     if tensor.shape.rank is None or value.const_value is not None:
         return

@@ -17,19 +17,17 @@ __all__ = ["inner_variable", "read_table", "read_variable", "variable_type", "wr
 
 _IN_MEMORY = 1 << 12
 """Bytes up to which a variable is read at once; larger ones are read when the model is written."""
+_WITH_VALUES = "convert the model that holds its value, loaded or saved"
 
 
 def read_variable(t: Translation, resource: Translated, dtype: ir.DataType) -> ir.Value:
     """The variable's value at this point of the program."""
-    if not isinstance(resource, Resource):
-        raise t.fail("reads a variable that is not known here", "save the model with its variables")
+    assert isinstance(resource, Resource), "what is captured or made as a variable is one"
     if resource.value is None and resource.outer is not None:
         resource.value = read_variable(t, resource.outer, dtype)
     if resource.value is None:
         if resource.handle is None:
-            raise t.fail(
-                f"reads the variable {resource.name!r}, which nothing has set", "load the model with its values"
-            )
+            raise t.fail(f"reads the variable {resource.name!r}, which nothing has set", _WITH_VALUES)
         resource.value = _stored(t, resource, dtype)
     return resource.value
 
@@ -42,7 +40,10 @@ def variable_type(t: Translation, resource: Resource) -> ir.DataType:
     if resource.outer is not None:
         return variable_type(t, resource.outer)
     if data is None or not data.shape_and_type:
-        raise t.fail("sets a variable whose type is not known", "save the model with its variables")
+        raise t.fail(
+            f"sets the variable {resource.name!r} in a branch or a loop, and it has no value before",
+            "set it before, or convert the model that holds its value",
+        )
     return onnx_type(tf.as_dtype(data.shape_and_type[0].dtype))
 
 
@@ -53,10 +54,12 @@ def inner_variable(resource: Resource, t: Translation, value: ir.Value | None = 
 
 def write_variable(t: Translation, resource: Translated, value: ir.Value) -> None:
     """From here on the variable holds this value."""
-    if not isinstance(resource, Resource):
-        raise t.fail("writes a variable that is not known here", "save the model with its variables")
+    assert isinstance(resource, Resource), "what is captured or made as a variable is one"
     if resource.graph is not (None if t.op.is_root else t.op.graph):
-        raise t.fail("writes a variable inside control flow", "return the value from the branch or the loop instead")
+        raise t.fail(
+            "writes a variable that was not handed into this branch or loop; ONNX has no variables",
+            "return the value from the branch or the loop instead",
+        )
     resource.value, resource.written = value, True
 
 
@@ -89,8 +92,9 @@ def _shape(handle: Any) -> tuple[int, ...] | None:
 
 def read_table(t: Translation, resource: Translated, keys: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
     """All keys and values of a lookup table, by their ONNX types."""
-    if not isinstance(resource, Resource) or (resource.handle is None and resource.table is None):
-        raise t.fail("looks up a table that is not known here", "save the model with its table initialized")
+    assert isinstance(resource, Resource), "what is captured or made as a table is one"
+    if resource.handle is None and resource.table is None:
+        raise t.fail("looks up what is no table", "look up a table that the model holds, or makes and fills")
     if resource.table is None:
         found = tf.raw_ops.LookupTableExportV2(
             table_handle=resource.handle, Tkeys=tf_type(keys), Tvalues=tf_type(values)

@@ -45,7 +45,7 @@ def depth_to_space(t: Translation, input: ir.Value, *, block_size: int, data_for
 def _planes(t: Translation, value: ir.Value, data_format: str) -> ir.Value:
     """Channel-first data; ONNX Runtime has the two operators for floats only, so others are moved by hand."""
     if data_format not in ("NHWC", "NCHW"):
-        raise t.fail(f"data in the order {data_format} has no form in ONNX")
+        raise t.fail(f"data in the order {data_format} has no form in ONNX", "give the data as NHWC or NCHW")
     return channels_first(t, value, data_format)
 
 
@@ -86,27 +86,24 @@ def _to_batch(t: Translation, value: ir.Value, blocks: Sequence[int], paddings: 
 
 def _from_batch(t: Translation, value: ir.Value, blocks: Sequence[int], crops: ir.Value) -> ir.Value:
     """[b0·b1·…·n, s0, s1, …, rest] becomes [n, s0·b0, s1·b1, …, rest]."""
+    count = len(blocks)
     whole = convolved_whole(t, value, blocks, crops)
     if whole is not None:
-        return whole[0] if whole[1] is None else _cropped(t, whole[0], whole[1])
-    count = len(blocks)
+        return whole[0] if whole[1] is None else _cropped(t, whole[0], whole[1], count)
     batch, *dims = dim_elements(t, value)
     kept = divided(t, batch, math.prod(blocks))
     made = reshaped(t, value, [*blocks, kept, *dims])
     pairs = [axis for index in range(count) for axis in (count + 1 + index, index)]
     made = t.op.Transpose(made, perm=[count, *pairs, *range(2 * count + 1, t.rank(value) + count)])
     sizes = [multiplied(t, dim, block) for dim, block in zip(dims, blocks, strict=False)]
-    return _cropped(t, reshaped(t, made, [kept, *sizes, *dims[count:]]), crops)
+    return _cropped(t, reshaped(t, made, [kept, *sizes, *dims[count:]]), crops, count)
 
 
-def _cropped(t: Translation, value: ir.Value, crops: ir.Value) -> ir.Value:
+def _cropped(t: Translation, value: ir.Value, crops: ir.Value, count: int) -> ir.Value:
     known = t.static(crops)
     if known is not None:
         edges = enumerate(known.tolist(), start=1)
         return sliced(t, value, [Span(i, a, -b if b else LAST) for i, (a, b) in edges if a or b])
-    count = t.dims(crops)[0]
-    if count is None:
-        raise t.fail("the number of axes that are cropped is not known")
     first, last = (t.op.Gather(t.int64(crops), side, axis=1) for side in (0, 1))
     ends = t.op.Sub(t.op.Shape(value, start=1, end=1 + count), last)
     return sliced(t, value, [Span(1 + i, Item(first, i), Item(ends, i)) for i in range(count)])

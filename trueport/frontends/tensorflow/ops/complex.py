@@ -76,8 +76,12 @@ def const(t: Translation, *, value: np.ndarray) -> Pair:
 
 @maps("ReadVariableOp", domain=COMPLEX, fidelity=BITWISE)
 def read(t: Translation, resource: Translated, *, dtype: ir.DataType) -> Pair:
-    if not isinstance(resource, Resource) or resource.handle is None:
-        raise t.fail("reads a complex variable that is not known here", "save the model with its variables")
+    assert isinstance(resource, Resource), "what is captured or made as a variable is one"
+    if resource.handle is None:
+        raise t.fail(
+            f"reads the complex variable {resource.name!r}, which nothing has set",
+            "convert the model that holds its value, loaded or saved",
+        )
     return constant(t, tf.raw_ops.ReadVariableOp(resource=resource.handle, dtype=tf_type(dtype)).numpy())
 
 

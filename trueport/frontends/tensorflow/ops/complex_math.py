@@ -223,8 +223,6 @@ def batch_mat_mul(t: Translation, x: Pair, y: Pair, *, adj_x: bool, adj_y: bool)
 def einsum(t: Translation, inputs: tuple[Pair, ...], *, equation: str) -> Pair:
     if len(inputs) == 1:
         return by_part(t.redo, inputs)
-    if len(inputs) > 2:
-        raise t.fail("multiplies more than two complex tensors at once", "write it as products of two")
     return bilinear(t, lambda x, y: t.redo((x, y)), *inputs)
 
 

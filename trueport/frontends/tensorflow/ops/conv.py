@@ -95,7 +95,10 @@ def _per_channel(
 ) -> ir.Value:
     *shape, channels, multiplier = t.dims(kernel)
     if channels is None:
-        raise t.fail("the number of channels is not known; ONNX has it as an attribute", "fix the channels' dim")
+        raise t.fail(
+            "the filter's number of channels is not known; ONNX has it as an attribute",
+            "fix it (tf.ensure_shape, or --shape NAME=DIMS of an input)",
+        )
     weights = kernel_first(t, kernel, (-2, -1))
     if multiplier != 1:
         # Where a dim of the target is 0 it is copied.

@@ -120,7 +120,10 @@ def depthwise_conv2d_backprop_input(
     forward = _forward(t, filter, strides, dilations, padding, explicit_paddings, data_format)
     channels = t.dims(filter)[2]
     if channels is None:
-        raise t.fail("the number of channels is not known; ONNX has it as an attribute", "fix the channels' dim")
+        raise t.fail(
+            "the filter's number of channels is not known; ONNX has it as an attribute",
+            "fix it (tf.ensure_shape, or --shape NAME=DIMS of an input)",
+        )
     kernel = t.op.Reshape(kernel_first(t, filter, (-2, -1)), [-1, 1, *forward.kernel])
     return _applied(t, _result(t, input_sizes, data_format), kernel, out_backprop, forward, data_format, channels)
 
@@ -136,7 +139,10 @@ def _forward(
 ) -> _Forward:
     shape = [size for size in t.dims(kernel)[:-2] if size is not None]
     if len(shape) < t.rank(kernel) - 2:
-        raise t.fail("the kernel's size is not known; the paddings hang on it", "give the kernel a static shape")
+        raise t.fail(
+            "the filter's size is not known; ONNX's paddings, which are constants, hang on it",
+            "fix it (tf.ensure_shape, or --shape NAME=DIMS of an input)",
+        )
     steps, gaps = spatial(strides, data_format), spatial(dilations, data_format)
     ends = [spatial(explicit[end::2], data_format) if padding == "EXPLICIT" else [0] * len(shape) for end in (0, 1)]
     return _Forward(steps, gaps, shape, padding, *ends)
@@ -144,8 +150,7 @@ def _forward(
 
 def _result(t: Translation, sizes: ir.Value, data_format: str) -> _Result:
     shape = t.output_shape()
-    if shape is None:
-        raise t.fail("the result's rank is not known", "give the sizes as a vector of known length")
+    assert shape is not None, "the operator fixes the rank, whatever is known of the sizes"
     axes = list(range(2, len(shape))) if is_channels_first(data_format) else list(range(1, len(shape) - 1))
     # TensorFlow may be given the spatial sizes alone.
     alone = t.dims(sizes)[0] == len(axes)

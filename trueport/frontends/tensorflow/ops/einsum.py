@@ -49,7 +49,10 @@ def _spelled(t: Translation, inputs: Sequence[ir.Value], equation: str) -> tuple
     free = [letter for letter in _LETTERS if letter not in equation]
     dots = "".join(free[: max(counts, default=0)])
     if dots and "..." not in output:
-        raise t.fail(f"sums over the axes that dots stand for in {equation!r}", "name the axes with letters")
+        raise t.fail(
+            f"sums over axes that dots stand for in {equation!r}, which TensorFlow itself does not run",
+            "name the axes with letters",
+        )
     terms = []
     for value, letters in zip(inputs, subscripts, strict=True):
         count = t.rank(value) - len(letters.replace("...", ""))

@@ -61,7 +61,10 @@ def range_(t: Translation, start: ir.Value, limit: ir.Value, delta: ir.Value) ->
         return t.op.Cast(t.op.Range(*(t.int64(value) for value in (start, limit, delta))), to=dtype)
     if dtype == ir.DataType.FLOAT16 and not (t.static(start) == 0 and t.static(delta) == 1):
         # ONNX Runtime computes float16 in float32 and rounds at the end only: the count would come out differently.
-        raise t.fail("the number of steps hangs on float16's rounding", "compute the range in float32 and cast it")
+        raise t.fail(
+            "the number of steps hangs on float16's rounding, which runtimes leave out",
+            "compute the range in float32 and cast it",
+        )
     # ONNX Runtime adds up the steps and counts them in float64; TensorFlow multiplies and counts in the type itself.
     count = t.op.Ceil(t.op.Abs(t.op.Div(t.op.Sub(limit, start), delta)))
     steps = t.op.Range(0, t.op.Cast(count, to=ir.DataType.INT64), 1)

@@ -84,7 +84,10 @@ def _drawn(t: Translation, images: ir.Value, boxes: ir.Value, colours: ir.Value)
     op = t.op
     channels = t.dims(images)[3]
     if channels is None:
-        raise t.fail("the number of channels is not known", "give the images a static last dim")
+        raise t.fail(
+            "the number of channels is not known; each colour is cut to it",
+            "fix the images' last dim (tf.ensure_shape, or --shape NAME=DIMS of an input)",
+        )
     # (batch, boxes, 1, 1) edges against (height, 1) and (width) places.
     top, left, bottom, right = (op.Unsqueeze(op.Gather(boxes, np.array(i), axis=2), [2, 3]) for i in range(4))
     rows, columns = (_counted(t, images, axis) for axis in (1, 2))

@@ -39,7 +39,10 @@ def _unbanded(t: Translation, bands: ir.Value, lower: bool) -> ir.Value:
     """A matrix from its diagonals, which are rows: the main one first if it is a lower triangle, last if an upper."""
     *_, count, size = t.dims(bands)
     if count is None or size is None:
-        raise t.fail("the bands' number or length is open", "give the model's inputs a shape (--shape NAME=DIMS)")
+        raise t.fail(
+            "the bands' number or length is open; their matrix is written for known ones",
+            "give the model's inputs a shape (--shape NAME=DIMS)",
+        )
     rank = t.rank(bands)
     offsets = np.subtract.outer(np.arange(size), np.arange(size))
     made: ir.Value = t.op.like(0, bands)
@@ -138,10 +141,15 @@ def _shifted(t: Translation, value: ir.Value, up: int, down: int) -> ir.Value:
 )
 def tridiagonal_solve(t: Translation, diagonals: ir.Value, rhs: ir.Value, *, perturb_singular: bool) -> ir.Value:
     if perturb_singular:
-        raise t.fail("perturbs a singular matrix", "solve it without perturb_singular")
+        raise t.fail(
+            "perturbs a singular matrix; ONNX has nothing that does the same", "solve it without perturb_singular"
+        )
     size = t.dims(diagonals)[-1]
     if size is None:
-        raise t.fail("the number of equations is open", "give the model's inputs a shape (--shape NAME=DIMS)")
+        raise t.fail(
+            "the number of equations is open; their matrix is written for a known one",
+            "give the model's inputs a shape (--shape NAME=DIMS)",
+        )
     rank = t.rank(diagonals)
     offsets = np.subtract.outer(np.arange(size), np.arange(size))
     matrix: ir.Value = t.op.like(0, diagonals)

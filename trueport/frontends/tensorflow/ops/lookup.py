@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import onnx_ir as ir
 
@@ -57,8 +59,16 @@ def dense_hash_table(
     value_dtype: ir.DataType,
     value_shape: tuple[int, ...],
 ) -> Resource:
+    _need_single(t, t.rank(empty_key) == 0)
     # The two keys that must not be asked for are no part of what the table holds: an ordinary one holds the same.
-    return tables.make(t, "AnonymousMutableHashTableOfTensors", key_dtype, value_dtype, value_shape=list(value_shape))
+    if not value_shape:
+        return mutable_hash_table(t, key_dtype=key_dtype, value_dtype=value_dtype)
+    return table_of_tensors(t, key_dtype=key_dtype, value_dtype=value_dtype, value_shape=value_shape)
+
+
+def _need_single(t: Translation, single: bool) -> None:
+    if not single:
+        raise t.fail("its keys are vectors; ONNX's tables have single keys", "join each key's parts into one")
 
 
 @maps("InitializeTableV2", domain=TF, fidelity=BITWISE)
@@ -108,8 +118,7 @@ def find(
     Tout: ir.DataType,
 ) -> ir.Value:
     known_keys, values = read_table(t, table_handle, Tin, Tout)
-    if known_keys.size != len(known_keys):
-        raise t.fail("looks up keys that are vectors; ONNX's tables have single keys", "join each key's parts into one")
+    _need_single(t, math.prod(known_keys.shape[1:]) == 1)  # a dense table gives single ones as rows of one
     return tables.looked_up(t, keys, known_keys.ravel(), values, default_value, Tout)
 
 

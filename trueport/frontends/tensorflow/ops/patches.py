@@ -39,10 +39,16 @@ def dilation2d(
 ) -> ir.Value:
     dtype = t.dtype(input)
     if not dtype.is_floating_point():
-        raise t.fail(f"dilates {dtype.name}, whose sums may overflow", "cast the data to float32")
+        raise t.fail(
+            f"dilates {dtype.name}: the lowest integer, which pads, would overflow when the filter is added to it",
+            "cast the data to float32",
+        )
     kernel = [size for size in t.dims(filter)[:2] if size is not None]
     if len(kernel) < 2:
-        raise t.fail("the filter's size is not known", "give the filter a static shape")
+        raise t.fail(
+            "the filter's size is not known; the windows' places are constants in ONNX",
+            "fix it (tf.ensure_shape, or --shape NAME=DIMS of an input)",
+        )
     windows = _windows(t, input, kernel, strides[1:-1], rates[1:-1], padding, t.op.like(-np.inf, input))
     # (batch, rows, kernel rows, columns, kernel columns, channels)
     weights = t.op.Unsqueeze(filter, [1])

@@ -154,6 +154,8 @@ def _comparable(t: Translation, data: ir.Value) -> ir.Value:
 def _max_over_channels(t: Translation, data: ir.Value, ksize: Sequence[int], data_format: str) -> ir.Value:
     """Windows along the channels, side by side: TensorFlow has them for channel-last data only."""
     if data_format != "NHWC":
-        raise t.fail(f"pools along channels of {data_format}", "transpose the data to NHWC")
+        raise t.fail(
+            f"pools along the channels of {data_format} data, as TensorFlow does for NHWC only", "transpose it to NHWC"
+        )
     made = t.op.MaxPool(_comparable(t, data), kernel_shape=[1, ksize[-1]], strides=[1, ksize[-1]])
     return t.cast(made, t.dtype(data))

@@ -100,7 +100,10 @@ def quantize_v2(
         scale, zero_point, low, high = _steps(low, high, dtype, mode, narrow_range)
         grid = affine_grid(scale, zero_point, dtype, *((low, high) if narrow_range and mode == "SCALED" else ()))
         if grid is None:
-            raise t.fail("quantizes a range without zero in it, for which ONNX has no zero point")
+            raise t.fail(
+                "quantizes a range that is empty or infinite, for which ONNX has no scale",
+                "give it two different, finite ends",
+            )
         if round_mode != "HALF_TO_EVEN":
             lose_ties(t)
         made = quantized(t, input, grid, axis)
@@ -110,7 +113,9 @@ def quantize_v2(
 def _range(t: Translation, low: ir.Value, high: ir.Value) -> tuple[np.ndarray, np.ndarray]:
     ends = known_range(t, low), known_range(t, high)
     if ends[0] is None or ends[1] is None:
-        raise t.fail("its range is computed while the model runs", "quantize with a range that is known")
+        raise t.fail(
+            "its range is computed while the model runs; ONNX has it as a constant", "make the range a constant"
+        )
     return ends[0], ends[1]
 
 
@@ -235,6 +240,8 @@ def quantized_concat(
 ) -> tuple[ir.Value, ir.Value, ir.Value]:
     ranges = {tuple(float(end) for end in _range(t, *ends)) for ends in zip(input_mins, input_maxes, strict=True)}
     if len(ranges) > 1:
-        raise t.fail("joins numbers of different ranges", "quantize them with one range")
+        raise t.fail(
+            "joins numbers of different ranges; ONNX joins only those of one scale", "quantize them with one range"
+        )
     axis = int(t.need(concat_dim, "concat_dim"))
     return t.op.Concat(*values, axis=axis), input_mins[0], input_maxes[0]

@@ -115,7 +115,10 @@ def ragged_tensor_to_tensor(
     columns = coordinates(t, levels)
     wanted = t.static(shape)
     if wanted is None and t.rank(shape) != 0:
-        raise t.fail("the shape to fill is computed while the model runs", "make the shape a constant, open dims None")
+        raise t.fail(
+            "the shape to fill is computed while the model runs; which dims are open must be known",
+            "make it a constant",
+        )
     asked = [] if wanted is None or wanted.ndim == 0 else [int(dim) for dim in wanted]
     fixed = {axis: dim for axis, dim in enumerate(asked[: len(columns)]) if dim >= 0}
     sizes = _sizes(t, levels)
@@ -142,10 +145,10 @@ def _levels(t: Translation, tensors: tuple[ir.Value, ...], kinds: list[str]) -> 
             found.append(level_of_splits(t, tensor))
         elif kind == "FIRST_DIM_SIZE":
             count = t.op.Reshape(t.int64(tensor), [1])
-        elif kind == "VALUE_ROWIDS" and (rows := t.op.Shape(found[-1].rows) if found else count) is not None:
-            found.append(level_of_rows(t, tensor, rows))
         else:
-            raise t.fail(f"its rows are given by {kind}, which is not known")
+            rows = t.op.Shape(found[-1].rows) if found else count
+            assert kind == "VALUE_ROWIDS" and rows is not None, "TensorFlow traces no other kind, and none without"
+            found.append(level_of_rows(t, tensor, rows))
     return found
 
 

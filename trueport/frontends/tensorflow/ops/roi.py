@@ -183,7 +183,7 @@ def _by_class(
     if t.dims(boxes)[2] == 1:
         return t.op.NonMaxSuppression(t.op.Squeeze(boxes, [2]), by_class, limit, overlap, least)
     if t.dims(boxes)[2] is None:
-        raise t.fail("whether classes share their boxes is not known", "give the boxes a static third dim")
+        raise t.fail("whether classes share their boxes is not known", "fix the boxes' third dim (tf.ensure_shape)")
     classes = size_at(t, by_class, 1)
     own = t.op.Reshape(t.op.Transpose(boxes, perm=[0, 2, 1, 3]), t.op.Concat([-1], size_at(t, boxes, 1), [4], axis=0))
     alone = t.op.Reshape(by_class, t.op.Concat([-1, 1], size_at(t, by_class, 2), axis=0))

@@ -30,7 +30,7 @@ __all__: list[str] = []
 
 def _element_type(t: Translation, dtype: ir.DataType | None) -> ir.DataType:
     if dtype is None:
-        raise t.fail("makes a list of lists or of handles", "keep tensors in it")
+        raise t.fail("makes a list of lists or of handles; ONNX's lists hold tensors", "keep tensors in it")
     return dtype
 
 

@@ -171,7 +171,7 @@ def broadcast_to(t: Translation, input: ir.Value, shape: ir.Value) -> ir.Value:
 def broadcast_args(t: Translation, s0: ir.Value, s1: ir.Value) -> ir.Value:
     ranks = [t.dims(shape)[0] for shape in (s0, s1)]
     if None in ranks:
-        raise t.fail("the number of dims that are broadcast is not known")
+        raise t.fail("the number of dims that are broadcast is not known", "give both shapes a fixed length")
     longest = max(rank for rank in ranks if rank is not None)
     left, right = (_with_ones(t, shape, longest) for shape in (s0, s1))
     return t.op.Where(t.op.Equal(left, t.op.like(1, left)), right, left)
@@ -186,7 +186,7 @@ def _with_ones(t: Translation, shape: ir.Value, rank: int) -> ir.Value:
 def concat_offset(t: Translation, concat_dim: ir.Value, shape: tuple[ir.Value, ...]) -> tuple[ir.Value, ...]:
     rank = t.dims(shape[0])[0]
     if rank is None:
-        raise t.fail("the rank of what is joined is not known")
+        raise t.fail("the rank of what is joined is not known", "give the shapes a fixed length")
     along = np.zeros(rank, np.int64)
     along[int(t.need(concat_dim, "concat_dim").item())] = 1
     offsets = [t.op.like(0 * along, shape[0])]
@@ -213,5 +213,8 @@ def deep_copy(t: Translation, x: ir.Value) -> ir.Value:
 @maps("Bitcast", domain=TF, fidelity=BITWISE)
 def bitcast(t: Translation, input: ir.Value, *, type: ir.DataType) -> ir.Value:
     if t.dtype(input).bitwidth != type.bitwidth:
-        raise t.fail("the types have different sizes; ONNX's BitCast keeps the shape")
+        raise t.fail(
+            f"takes {t.dtype(input).name} as {type.name}, which has another size; ONNX's BitCast keeps the shape",
+            "use a type of the same size",
+        )
     return input if t.dtype(input) == type else t.op.BitCast(input, to=type)

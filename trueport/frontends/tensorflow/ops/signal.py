@@ -130,7 +130,7 @@ def _lengths(t: Translation, fft_length: ir.Value) -> list[Length]:
         return [int(length) for length in known]
     count = t.dims(fft_length)[0]
     if count is None:
-        raise t.fail("how many axes it transforms is not known", "make fft_length a tensor of a known shape")
+        raise t.fail("how many axes it transforms is not known", "give fft_length a fixed number of entries")
     wide = t.int64(fft_length)
     return [t.op.Gather(wide, index) for index in range(count)]
 

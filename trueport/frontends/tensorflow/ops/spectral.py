@@ -39,7 +39,10 @@ def svd(
     if not compute_uv:
         return values, _nothing(t), _nothing(t)
     if height is None or width is None:
-        raise t.fail("the matrices' height or width is open", "give the model's inputs a shape (--shape NAME=DIMS)")
+        raise t.fail(
+            "the matrices' height or width is open; which of them is less must be known",
+            "give the model's inputs a shape (--shape NAME=DIMS)",
+        )
     _lose_signs(t)
     if full_matrices and height != width:
         left = _completed(t, left, min(height, width))

@@ -46,7 +46,7 @@ def reverse_sequence(
 def roll(t: Translation, input: ir.Value, shift: ir.Value, axis: ir.Value) -> ir.Value:
     shifts = elements(shift)
     if shifts is None:
-        raise t.fail("the number of axes that are rolled is not known")
+        raise t.fail("the number of axes that are rolled is not known", "roll by shifts of a fixed number")
     made = input
     for along, by in zip(t.need(axis, "axis").ravel().tolist(), shifts, strict=True):
         made = _rolled(t, made, along % t.rank(input), by)
