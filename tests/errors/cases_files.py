@@ -21,11 +21,11 @@ def _check(build: Callable[[Path], Path]) -> Callable[[], None]:
     return lambda: cli("check", build(Path.cwd()))
 
 
-def parsed(text: str, opset: int = 21, head: str = "") -> Callable[[Path], Path]:
+def parsed(text: str, opset: int = 21, head: str = "", ml: int = 4) -> Callable[[Path], Path]:
     """A model in ONNX's text form, its nodes named."""
 
     def build(folder: Path) -> Path:
-        imports = f'["": {opset}, "com.acme": 1, "ai.onnx.ml": 4{head}]'
+        imports = f'["": {opset}, "com.acme": 1, "ai.onnx.ml": {ml}{head}]'
         model = onnx.parser.parse_model(f"<ir_version: 10, opset_import: {imports}> g {text}")
         for index, node in enumerate(model.graph.node):
             node.name = f"n{index}"

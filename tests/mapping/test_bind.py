@@ -88,7 +88,7 @@ def test_call_looks_values_up() -> None:
     [
         ("Relu", ["a", "b"], {}, "has 2 inputs, Relu-14 takes at most 1"),
         ("Relu", ["a"], {"slope": 1}, "attribute 'slope' is unknown to Relu-14"),
-        ("Concat", ["a"], {}, "required attribute 'axis' is missing"),
+        ("Concat", ["a"], {}, "its attribute 'axis' is missing"),
     ],
 )
 def test_what_the_schema_does_not_allow(op: str, inputs: list[str], attributes: dict[str, Any], says: str) -> None:
@@ -120,7 +120,7 @@ def test_a_signature_that_takes_everything() -> None:
     [
         (["a", "b", "c"], {"alpha": 1.0}, "has 3 inputs, its handler takes 2"),
         (["a"], {"alpha": 1.0, "gamma": 1.0}, "'gamma' is not taken"),
-        (["a"], {}, "required attribute 'alpha' is missing"),
+        (["a"], {}, "its attribute 'alpha' is missing"),
     ],
 )
 def test_what_the_signature_does_not_allow(inputs: list[str], attributes: dict[str, Any], says: str) -> None:

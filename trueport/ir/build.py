@@ -156,8 +156,9 @@ class Builder:
             )
         except InferenceError as error:
             raise EmitError(
-                f"makes a node that ONNX does not allow: {' '.join(str(error).split())[:300]}",
-                where=f"{node.op_type} of {[f'{v.dtype}{v.shape}' for v in known]}",
+                f"makes {node.op_type} of {' and '.join(f'{v.dtype}{v.shape}' for v in known)}, which ONNX refuses: "
+                f"{' '.join(str(error).split())[:300]}",
+                remedy="correct the handler that makes it, if it is yours (@maps); else report it with the model",
             ) from error
         for value in node.outputs:
             proto = found.get(value.name or "")

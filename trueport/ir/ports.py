@@ -236,7 +236,11 @@ def _pack_map(port: Port, value: Any) -> dict[str, np.ndarray]:
     rows = [value] if port.kind == "map" else list(value)
     keys = list(rows[0]) if rows else []
     if any(list(row) != keys for row in rows):
-        raise InvalidInput("the maps of one sequence must have the same keys in the same order", where=port.name)
+        raise InvalidInput(
+            "the maps of one sequence must have the same keys in the same order",
+            where=f"input {port.name!r}",
+            remedy="give every map all keys, in one order",
+        )
     table = np.array([[row[key] for key in keys] for row in rows], numpy_dtype(port.element))
     key_array = np.array(keys, numpy_dtype(ir.DataType[port.key_dtype or "STRING"]))
     encoded = _encode(key_array) if key_array.dtype == object else key_array

@@ -31,6 +31,7 @@ __all__ = [
     "input_name",
 ]
 
+_Single = OpSchema.FormalParameterOption.Single
 _Variadic = OpSchema.FormalParameterOption.Variadic
 
 
@@ -52,6 +53,13 @@ def bind(node: ir.Node, schema: OpSchema | None, handler: Handler, ignores: Mapp
     if schema is None:
         return bind_by_signature(node, handler)
     bound = bind_by_schema(node, schema)
+    for formal, given in zip(schema.inputs, bound.inputs, strict=False):
+        if given is None and formal.option == _Single:
+            raise InvalidModel(
+                f"its input {formal.name!r} is missing, which {node.op_type} needs",
+                where=place(node),
+                remedy="connect it to a value of the graph",
+            )
     attributes = {name: value for name, value in bound.attributes.items() if name not in ignores}
     return Bound(bound.inputs, attributes)
 
@@ -66,6 +74,7 @@ def bind_by_schema(node: ir.Node, schema: OpSchema) -> Bound:
             raise InvalidModel(
                 f"has {len(given)} inputs, {node.op_type}-{schema.since_version} takes at most {len(formal)}",
                 where=place(node),
+                remedy="take away the inputs that are too many, or raise the model's opset_import",
             )
         given += [None] * (len(formal) - len(given))
     elif len(given) < len(formal) - 1:
@@ -81,7 +90,11 @@ def bind_by_schema(node: ir.Node, schema: OpSchema) -> Bound:
     attributes = defaults | {name: attribute_value(attr) for name, attr in node.attributes.items()}
     missing = [a.name for a in schema.attributes.values() if a.required and a.name not in node.attributes]
     if missing:
-        raise InvalidModel(f"required attribute {missing[0]!r} is missing", where=place(node))
+        raise InvalidModel(
+            f"its attribute {missing[0]!r} is missing, which {node.op_type} needs",
+            where=place(node),
+            remedy="give the node this attribute",
+        )
     return Bound(tuple(given), attributes)
 
 
@@ -93,7 +106,11 @@ def bind_by_signature(node: ir.Node, handler: Handler) -> Bound:
     spread = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     given = list(node.inputs)
     if len(given) > len(positional) and not spread:
-        raise InvalidModel(f"has {len(given)} inputs, its handler takes {len(positional)}", where=place(node))
+        raise InvalidModel(
+            f"has {len(given)} inputs, its handler takes {len(positional)}",
+            where=place(node),
+            remedy="add parameters for all inputs to the handler, or *inputs",
+        )
     given += [None] * (len(positional) - len(given))
     unknown = sorted(set(node.attributes) - set(named))
     if unknown and not any(p.kind is p.VAR_KEYWORD for p in parameters):
@@ -106,7 +123,11 @@ def bind_by_signature(node: ir.Node, handler: Handler) -> Bound:
     attributes |= {name: attribute_value(attr) for name, attr in node.attributes.items()}
     missing = sorted(set(named) - set(attributes))
     if missing:
-        raise InvalidModel(f"required attribute {missing[0]!r} is missing", where=place(node))
+        raise InvalidModel(
+            f"its attribute {missing[0]!r} is missing, which its handler takes",
+            where=place(node),
+            remedy="give the handler's parameter a default, or the node this attribute",
+        )
     return Bound(tuple(given), attributes)
 
 

@@ -21,8 +21,9 @@ def infer_shapes(model: ir.Model) -> None:
         )
     except onnx.shape_inference.InferenceError as error:
         raise InvalidModel(
-            f"the types in the model contradict each other: {_first_line(error)}",
-            remedy="check it with onnx.checker.check_model(model, full_check=True)",
+            f"ONNX's shape inference refuses it: {_first_line(error)}",
+            where="the model",
+            remedy="onnx.checker.check_model(model, full_check=True) shows the same",
         ) from error
     _take_over(model.graph, inferred.graph)
 

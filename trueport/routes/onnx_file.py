@@ -25,7 +25,7 @@ def known_to_run(place: Path) -> None:
         raise EmitError(
             f"ONNX Runtime does not take the model that was made: {' '.join(str(error).split())[:400]}",
             where=place.name,
-            remedy="nothing was written; report it with the source model",
+            remedy="nothing was written; correct your handlers (@maps), if one made it, or report it with the model",
         ) from error
 
 

@@ -101,8 +101,6 @@ class ChildModel(Model):
         return found
 
     def _ask(self, what: str, *arguments: Any) -> Any:
-        if self._process.poll() is not None:
-            raise self._dead()
         try:
             self._connection.send((what, arguments))
             self._wait(self._allowed(what))

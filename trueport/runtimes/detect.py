@@ -65,7 +65,7 @@ def load_sources(source: Any, custom: Sequence[OpMapping] = ()) -> list[Model] |
     try:
         return [ReferenceModel(proto if proto is not None else onnx.load(source), custom)]
     except Exception as error:  # the evaluator raises many kinds for what it lacks
-        return f"neither ONNX Runtime ({first}) nor the reference evaluator ({str(error)[:200]}) runs the source"
+        return f"neither ONNX Runtime ({first}) nor the reference evaluator ({str(error)[:200]}) runs the model"
 
 
 def _proto(source: Any) -> onnx.ModelProto | None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import onnx_ir as ir
 from onnx_ir.passes.common import LiftConstantsToInitializersPass
 
-from trueport.errors import NoOracle
 from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.evaluate import evaluate_wide, operation_noise
 from trueport.frontends.torch.capture import TorchCaptured
@@ -38,8 +37,8 @@ class Oracle(Protocol):
     def shares(self) -> str:
         """The runtime whose kernels it uses, so that it can't see what is wrong in them."""
 
-    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
-        """Values by name in float64, and the same with the rounding of the model's types put in, a few times."""
+    def run(self, feeds: Mapping[str, Any]) -> Truth:
+        """Outputs by name in float64, and the same with the rounding of the model's types put in, a few times."""
 
 
 class OnnxOracle:
@@ -59,11 +58,9 @@ class OnnxOracle:
         self.exact = WideEvaluator(model, custom_ops([m for m in registry if m.reference]))
         self.noisy = [self.exact.with_noise(rounding_noise(registry, seed + run)) for run in range(_NOISY_RUNS)]
 
-    def run(
-        self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None
-    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The truth, and the noisy runs."""
-        return self.exact.run(feeds, fetch), [noisy.run(feeds, fetch) for noisy in self.noisy]
+        return self.exact.run(feeds), [noisy.run(feeds) for noisy in self.noisy]
 
 
 class TensorflowOracle:
@@ -77,14 +74,10 @@ class TensorflowOracle:
         self.registry = registry
         self.seed = seed
 
-    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
+    def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The truth, and the noisy runs."""
-        exact = evaluate_wide(self.captured, feeds, fetch)
-        noisy = [
-            evaluate_wide(self.captured, feeds, fetch, operation_noise(self.registry, self.seed + run))
-            for run in range(_NOISY_RUNS)
-        ]
-        return exact, noisy
+        noises = [operation_noise(self.registry, self.seed + run) for run in range(_NOISY_RUNS)]
+        return evaluate_wide(self.captured, feeds), [evaluate_wide(self.captured, feeds, noise=n) for n in noises]
 
 
 class TorchOracle:
@@ -103,8 +96,6 @@ class TorchOracle:
         """The roundoff of the module's own type."""
         return self._wide.unit
 
-    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
+    def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The truth, and the noisy runs."""
-        if fetch is not None:
-            raise NoOracle("inner values of a module are not known in float64", where="the module")
         return self._wide.run(feeds), [self._wide.run(feeds, self.seed + run) for run in range(_NOISY_RUNS)]

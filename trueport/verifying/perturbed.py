@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import ml_dtypes
@@ -21,20 +21,20 @@ class PerturbedSource:
 
     def __init__(self, source: Model, why: str, seed: int = 0) -> None:
         self._source = source
+        self.why = why
         self.shares = source.runtime
         self._seed = seed
         self.name = (
             f"none: {why}; judged by the source's executions, also on inputs off by half a unit of the last place"
         )
 
-    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> Truth:
+    def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The source's own values, and those on inputs moved a little."""
-        wanted = None if fetch is None else list(fetch)
         moved = [
             {name: _moved(value, np.random.default_rng([self._seed, run])) for name, value in feeds.items()}
             for run in range(_RUNS)
         ]
-        return self._source.run(feeds, fetch=wanted), [self._source.run(inputs, fetch=wanted) for inputs in moved]
+        return self._source.run(feeds), [self._source.run(inputs) for inputs in moved]
 
 
 def _moved(value: Any, rng: np.random.Generator) -> Any:

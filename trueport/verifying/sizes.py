@@ -129,7 +129,11 @@ def _choices(name: str, sizes: Sequence[int]) -> tuple[int, ...]:
         low, high = sizes[0], sizes[-1]
         return tuple(dict.fromkeys((low, *_prime_between(low, high), high)))
     if not sizes or any(not isinstance(size, int) or size < 0 for size in sizes):
-        raise UsageError(f"{name!r} needs one or more sizes, not {sizes!r}", where="dims", remedy="like batch=1,3,8")
+        raise UsageError(
+            f"{name!r} needs one or more sizes, not {sizes!r}",
+            where="dims",
+            remedy='give sizes that are not negative: {"batch": [1, 3, 8]}, --dims batch=1,3,8',
+        )
     return tuple(sizes)
 
 

@@ -161,7 +161,9 @@ def as_target(target: Any, options: Options, running: Running | None = None) -> 
     if isinstance(target, (onnx.ModelProto, ir.Model)):
         found = load_sources(target)
         if isinstance(found, str):
-            raise InvalidModel(found, where="the target")
+            raise InvalidModel(
+                found, where="the target", remedy="give a target that one of them runs, or the SavedModel made of it"
+            )
         return found[-1]
     if isinstance(target, (str, Path)) and (not Path(target).suffix or is_tflite(target)):
         return load_model(target, **named)

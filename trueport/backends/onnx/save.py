@@ -34,7 +34,7 @@ def write_onnx(model: ir.Model, path: Path, *, external_data: bool = False) -> N
         raise EmitError(
             f"the model that was made is not valid ONNX: {' '.join(str(error).split())[:400]}",
             where=path.name,
-            remedy="nothing was written; report it with the source model",
+            remedy="nothing was written; correct your handlers (@maps), if one made it, or report it with the model",
         ) from error
 
 

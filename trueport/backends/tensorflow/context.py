@@ -20,6 +20,10 @@ __all__ = ["Listing", "MapRows", "Tensor", "Translation"]
 
 Tensor = Any
 """A tf.Tensor; TensorFlow ships no types, and handlers must be importable without it."""
+_FROM_THERE_ON = (
+    "trueport check names the place from which on it is not known (unknown-rank, inference-stops): give that value a "
+    "shape, or make the shape that it hangs on a constant"
+)
 
 
 class Listing(NamedTuple):
@@ -70,18 +74,20 @@ class Translation:
     def input_type(self, index: int) -> ir.DataType:
         """ONNX's element type of an input: tells a container from a plain integer."""
         value = self.node.inputs[index]
-        if value is None:
-            raise ConversionError(f"input {index} is missing", where=place(self.node))
+        assert value is not None, "only of inputs that are there"
         return self._element(value)
 
     def _element(self, value: ir.Value) -> ir.DataType:
         if value.dtype is None:
-            raise ConversionError(
-                f"the type of {value.name!r} is not known",
-                where=place(self.node),
-                remedy="run onnx.shape_inference on the model and see where it stops",
-            )
+            raise self.fail(f"the element type of {value.name!r} is not known", "state it in the model's value_info")
         return value.dtype
+
+    def rank(self, *tensors: Tensor, of: str = "its data") -> int:
+        """The number of dims, without which axes have no meaning: of the first tensor that knows it, if they agree."""
+        for tensor in tensors:
+            if tensor.shape.rank is not None:
+                return int(tensor.shape.rank)
+        raise self.fail(f"the rank (number of dims) of {of} is not known", _FROM_THERE_ON)
 
     def static(self, tensor: Any) -> np.ndarray | None:
         """The value of a tensor where it is already known, else None."""
@@ -115,7 +121,7 @@ class Translation:
     def _named(self, name: str) -> ir.Value:
         found = self._scope.named(name, self.node)
         if found is None:
-            raise self.fail(f"no value before it is called {name!r}")
+            raise self.fail(f"no value before it is called {name!r}", "name values of the model in xs, y and zs")
         return found
 
     def fail(self, why: str, remedy: str = "") -> ConversionError:

@@ -13,7 +13,7 @@ from trueport.backends.tensorflow.context import Translation
 from trueport.backends.tensorflow.dtypes import onnx_dtype
 from trueport.backends.tensorflow.passage import captured
 from trueport.backends.tensorflow.weights import WeightStore
-from trueport.errors import EmitError, TrueportError
+from trueport.errors import EmitError, InvalidModel, TrueportError
 from trueport.ir.artifact import InnerValue
 from trueport.ir.layouts import source_names
 from trueport.ir.places import place
@@ -61,7 +61,10 @@ class Scope:
     def run_graph(self, graph: ir.Graph, inputs: Sequence[Any]) -> list[Any]:
         """Translate all nodes in order; the values of the graph's outputs."""
         if len(inputs) != len(graph.inputs):
-            raise EmitError(f"the graph {graph.name!r} takes {len(graph.inputs)} inputs, {len(inputs)} were given")
+            raise InvalidModel(
+                f"its graph {graph.name!r} takes {len(graph.inputs)} inputs, but is given {len(inputs)}",
+                remedy="give the graph in its attribute the inputs that the operator passes to it",
+            )
         self._bind(graph.inputs, inputs)
         for node in graph:
             self._run_node(node)
@@ -96,8 +99,7 @@ class Scope:
             return self._values[value]
         if value.const_value is not None:
             return self.weight(value, None)
-        if self._outer is None:
-            raise EmitError(f"the value {value.name!r} is used before anything makes it")
+        assert self._outer is not None, f"nothing makes the value {value.name!r}: seen when the model is read"
         return captured(self._outer.value(value))
 
     def weight(self, value: ir.Value, perm: tuple[int, ...] | None) -> Any:
@@ -116,8 +118,7 @@ class Scope:
 
     def _run_node(self, node: ir.Node) -> None:
         mapping = self.registry.find(node.op_type, node.domain)
-        if mapping is None:
-            raise EmitError("has no mapping, though the check before let it pass", where=place(node))
+        assert mapping is not None, "what has no mapping is refused before"
         schema = canonical_schema(node.op_type, node.domain)
         try:
             with tf.name_scope(_scope_name(node)):
@@ -131,7 +132,7 @@ class Scope:
             raise EmitError(
                 f"its translation failed: {type(error).__name__}: {error}",
                 where=place(node),
-                remedy="this is a defect of the mapping; please report it with the node",
+                remedy="correct its handler, if it is yours (@maps); else report it with the node",
             ) from error
         self._keep(node, made if type(made) in (tuple, list) else (made,))
 
@@ -149,7 +150,9 @@ class Scope:
         results = list(made)
         if len(results) < len(node.outputs):
             raise EmitError(
-                f"its translation gave {len(results)} results for {len(node.outputs)} outputs", where=place(node)
+                f"its translation gave {len(results)} results for {len(node.outputs)} outputs",
+                where=place(node),
+                remedy="let its handler (@maps) return as many",
             )
         self._bind(node.outputs, results)
 

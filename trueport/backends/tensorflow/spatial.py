@@ -18,7 +18,6 @@ __all__ = [
     "channels_to_front",
     "fit_spatial",
     "known",
-    "known_rank",
     "marked",
     "pad_spatial",
     "per_channel",
@@ -51,18 +50,9 @@ def channels_to_front(t: Translation, y: Tensor) -> Tensor:
     return y if t.channels_last or rank < 3 else tf.transpose(y, [0, rank - 1, *range(1, rank - 1)])
 
 
-def known_rank(t: Translation, x: Tensor) -> int:
-    """The number of a tensor's dims, without which its axes have no meaning here."""
-    if x.shape.rank is None:
-        raise t.fail(
-            "the rank of its data is not known", "run onnx.shape_inference on the model and see where it stops"
-        )
-    return int(x.shape.rank)
-
-
 def spatial_axes(t: Translation, x: Tensor) -> list[int]:
     """The axes that are neither batch nor channels, in the layout that the node has."""
-    rank = known_rank(t, x)
+    rank = t.rank(x)
     return list(range(1, rank - 1)) if t.channels_last else list(range(2, rank))
 
 

@@ -13,7 +13,8 @@ __all__ = ["write_tflite"]
 
 tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
 
-_NEEDED = re.compile(r"tf\.([A-Z]\w+)")
+_NEEDED = re.compile(r"tf\.([A-Z]\w+\([^)]*\))")
+"""An operator with its types, in the list that ends the converter's message."""
 
 
 def write_tflite(saved_model: Path, place: Path) -> None:
@@ -24,10 +25,10 @@ def write_tflite(saved_model: Path, place: Path) -> None:
         content = converter.convert()
     except Exception as error:  # the converter's own types, which are not public
         missing = sorted(set(_NEEDED.findall(str(error))))
-        why = f"TFLite has no {', '.join(missing)} of these types" if missing else " ".join(str(error).split())[:300]
+        why = f"TFLite has no {', '.join(missing)}" if missing else " ".join(str(error).split())[:300]
         raise ConversionError(
             f"TensorFlow's converter refuses it: {why}",
-            where=place.name,
+            where="the TFLite model",
             remedy="write a SavedModel instead, or replace these operators in the source",
         ) from error
     place.write_bytes(content)

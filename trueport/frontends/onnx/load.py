@@ -36,10 +36,30 @@ OnnxSource = str | os.PathLike[str] | onnx.ModelProto | ir.Model
 def load_onnx(source: OnnxSource) -> ir.Model:
     """The model as IR, checked. The caller owns it: passes may change it in place."""
     if isinstance(source, ir.Model):
-        return source.clone()
+        return _copied(source)
     if isinstance(source, onnx.ModelProto):
         return _from_proto(source, base_dir=None, where="the model")
     return _from_file(unpacked(Path(source)))
+
+
+def _copied(model: ir.Model) -> ir.Model:
+    for graph in model.graphs():
+        for name, value in graph.initializers.items():
+            if value.const_value is None:
+                raise InvalidModel(
+                    f"the initializer {name!r} holds no data",
+                    where="the model",
+                    remedy="give it data (const_value), or make it an input of the graph",
+                )
+    try:
+        return model.clone()
+    except RuntimeError as error:
+        raise InvalidModel(
+            "a node uses a value that nothing makes before it",
+            where="the model",
+            remedy="model.graph.sort() puts the nodes in order; a value that no node makes must be an input or an "
+            "initializer of the graph",
+        ) from error
 
 
 def unpacked(path: Path) -> Path:

@@ -16,7 +16,7 @@ from trueport.frontends.tensorflow.translate import Translator
 from trueport.frontends.tensorflow.values import Opaque, Pair, Resource, Translated, Unknown
 from trueport.ir.build import Builder
 from trueport.ir.ports import Port
-from trueport.ir.schemas import CANONICAL_OPSETS, EXTENSIONS
+from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import Finding, Registry
 
 __all__ = ["Loaded", "load_captured", "settle_outputs"]
@@ -55,7 +55,7 @@ def load_captured(
         for port, result in zip(captured.outputs, results, strict=True):
             graph.outputs.append(_output(port, result, op))
     used = {node.domain for node in graph.all_nodes()}
-    graph.opset_imports.update({domain: 1 for domain in (EXTENSIONS, custom_domain) if domain in used})
+    graph.opset_imports.update({domain: 1 for domain in used if domain not in CANONICAL_OPSETS})
     losses = [*translator.losses, *_state_losses(resources), *_name_losses(captured)]
     return Loaded(ir.Model(graph, ir_version=_IR_VERSION), tuple(translator.findings), tuple(losses))
 

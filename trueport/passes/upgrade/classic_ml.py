@@ -26,5 +26,7 @@ def label_encoder_1_to_2(
     if X.dtype == ir.DataType.INT64 or op.node.outputs[0].dtype == ir.DataType.STRING:
         return op.again(X, keys_int64s=places, values_strings=names, default_string=default_string)
     raise InvalidModel(
-        "whether labels or numbers go in is not known", where=place(op.node), remedy="give the input's type"
+        f"its input is neither of strings nor of int64, but of {X.dtype}",
+        where=place(op.node),
+        remedy="give it labels, or their numbers",
     )

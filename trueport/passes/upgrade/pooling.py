@@ -18,7 +18,7 @@ __all__: list[str] = []
 def lp_pool_1_to_2(op: AdapterBuilder, X: Value, *, p: float, kernel_shape: list[int] | None, **attributes: Any) -> Any:
     """A whole exponent stays; with another one the sum is taken as an average times its count."""
     if kernel_shape is None:
-        raise InvalidModel("LpPool needs kernel_shape", where=place(op.node))
+        raise InvalidModel("has no kernel_shape", where=place(op.node), remedy="give the node its kernel_shape")
     if p == int(p):
         return op.again(X, p=int(p), kernel_shape=kernel_shape, **attributes)
     mean = op.at(7).AveragePool(_power(op, op.Abs(X), p), kernel_shape=kernel_shape, count_include_pad=1, **attributes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,9 @@ class WideEvaluator:
         other._noise = noise
         return other
 
-    def run(self, feeds: Mapping[str, Any], fetch: Collection[str] | None = None) -> dict[str, Any]:
-        """Values by name, the graph's outputs when none are asked for; others are dropped after their last use."""
-        order = list(fetch) if fetch is not None else [value.name or "" for value in self.graph.outputs]
+    def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """The graph's outputs by name; other values are dropped after their last use."""
+        order = [value.name or "" for value in self.graph.outputs]
         wanted = set(order)
         found = {value.name: array for value, array in self.values(feeds) if value.name in wanted}
         return {name: found[name] for name in order}

@@ -31,9 +31,7 @@ def conv(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Tensor:
-    rank = W.shape.rank or X.shape.rank
-    if rank is None:
-        raise t.fail("neither the data's nor the kernel's rank is known", "run shape inference on the model")
+    rank = t.rank(W, X, of="its kernel and data")
     kernel = t.weight(1, [*range(2, rank), 1, 0])
     x = channels_to_end(t, of_rank(X, rank))
     window = window_of(

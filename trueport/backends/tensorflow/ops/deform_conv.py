@@ -10,7 +10,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
 from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
-from trueport.backends.tensorflow.spatial import Window, known, known_rank, window_of
+from trueport.backends.tensorflow.spatial import Window, known, window_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -33,7 +33,7 @@ def deform_conv(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Tensor:
-    rank = known_rank(t, X) - 2
+    rank = t.rank(X) - 2
     kernel = kernel_shape or sizes_of(W, range(2, rank + 2))
     if not known(*kernel):
         raise t.fail("the size of the kernel is not known", "give the node a kernel_shape")

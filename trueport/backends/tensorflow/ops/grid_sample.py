@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.interpolate import cubic_weights, mixed_strings
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
@@ -30,9 +31,7 @@ _MIXED = mixed_strings(
 
 @maps("GridSample", audited=22, error=accumulation(16, 8), limits=[_MIXED])
 def grid_sample(t: Translation, X: Tensor, grid: Tensor, *, align_corners: int, mode: str, padding_mode: str) -> Tensor:
-    rank = X.shape.rank
-    if rank is None:
-        raise t.fail("the rank of its input is not known", "run shape inference, or give the input a shape")
+    X = of_rank(X, t.rank(X, grid))
     if mode == "nearest":
         return _sampled(X, _taps(X, grid, mode, padding_mode, align_corners), grid)
     taps = _taps(X, grid, mode, padding_mode, align_corners)

@@ -54,9 +54,7 @@ def gather(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tenso
 
 @maps("GatherElements", fidelity=BITWISE, audited=13)
 def gather_elements(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
-    data = of_rank(data, indices.shape.rank)
-    if data.shape.rank is None:
-        raise t.fail("the rank of its data is not known")
+    data = of_rank(data, t.rank(data, indices))
     return tf.gather(tf.reshape(data, [-1]), element_positions(data, indices, axis))
 
 

@@ -166,10 +166,7 @@ def qlinear_conv_of_either_layout(
 
 
 def _rank(t: Translation, x: Tensor, w: Tensor) -> int:
-    rank = w.shape.rank or x.shape.rank
-    if rank is None:
-        raise t.fail("neither the data's nor the kernel's rank is known", "run shape inference on the model")
-    return int(rank)
+    return t.rank(w, x, of="its kernel and data")
 
 
 def _conv(

@@ -30,9 +30,7 @@ def softmax_cross_entropy_loss(
 
 
 def _classes_last(t: Translation, x: Tensor) -> Tensor:
-    rank = x.shape.rank
-    if rank is None:
-        raise t.fail("the rank of its input is not known", "run shape inference, or give the input a shape")
+    rank = t.rank(x)
     return tf.transpose(x, [0, *range(2, rank), 1]) if rank > 2 else x
 
 

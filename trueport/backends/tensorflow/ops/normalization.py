@@ -12,7 +12,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.numeric import widened
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.backends.tensorflow.spatial import known_rank, per_channel, spatial_axes
+from trueport.backends.tensorflow.spatial import per_channel, spatial_axes
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -47,7 +47,7 @@ def batch_normalization(
 def _normalize_channels(
     t: Translation, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, epsilon: float
 ) -> Tensor:
-    rank = known_rank(t, x)
+    rank = t.rank(x)
     if t.channels_last and rank == 4 and x.dtype == tf.float32:
         return tf.raw_ops.FusedBatchNormV3(
             x=x, scale=scale, offset=bias, mean=mean, variance=variance, epsilon=epsilon, is_training=False
@@ -71,7 +71,7 @@ def instance_normalization(t: Translation, input: Tensor, scale: Tensor, B: Tens
 def group_normalization(
     t: Translation, X: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float, num_groups: int, stash_type: int
 ) -> Tensor:
-    rank = known_rank(t, X)
+    rank = t.rank(X)
     at = rank - 1 if t.channels_last else 1
     shape = tf.unstack(tf.shape(X), num=rank)
     members = size_of(X, at) // num_groups
@@ -138,7 +138,7 @@ def lp_normalization(t: Translation, input: Tensor, *, axis: int, p: int) -> Ten
 def local_response_normalization(
     t: Translation, X: Tensor, *, alpha: float, beta: float, bias: float, size: int
 ) -> Tensor:
-    axis = known_rank(t, X) - 1 if t.channels_last else 1
+    axis = t.rank(X) - 1 if t.channels_last else 1
 
     def apply(x: Tensor) -> Tensor:
         if t.channels_last and x.shape.rank == 4 and size % 2 and x.dtype == tf.float32:

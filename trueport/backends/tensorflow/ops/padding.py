@@ -76,9 +76,7 @@ def _cut(data: Tensor, amounts: Amounts) -> Tensor:
 
 def _repeated(t: Translation, data: Tensor, added: Amounts, mode: str) -> Tensor:
     """Padding with elements of the data itself."""
-    rank = data.shape.rank
-    if rank is None:
-        raise t.fail(f"the rank of its data is not known, which mode {mode!r} needs")
+    rank = t.rank(data)
     if mode == "reflect" and isinstance(added, np.ndarray) and _mirrors_once(data, added):
         return moving(lambda x: tf.pad(x, added, "REFLECT"), data)
     for axis in range(rank):
@@ -117,9 +115,7 @@ _SOURCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 @maps("CenterCropPad", fidelity=BITWISE, audited=18, static=("shape",))
 def center_crop_pad(t: Translation, input_data: Tensor, shape: Tensor, *, axes: list[int] | None) -> Tensor:
-    rank = input_data.shape.rank
-    if rank is None:
-        raise t.fail("the rank of its data is not known")
+    rank = t.rank(input_data)
     at = normalized(range(rank) if axes is None else axes, rank)
     whole = [size_of(input_data, axis, tf.int64) for axis in at]
     known = t.static(shape)

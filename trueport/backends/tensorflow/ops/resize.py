@@ -51,8 +51,6 @@ def resize(
     mode: str,
     nearest_mode: str,
 ) -> Tensor:
-    if X.shape.rank is None:
-        raise t.fail("the rank of its input is not known", "run shape inference, or give the input a shape")
     cropping = coordinate_transformation_mode == "tf_crop_and_resize"
     resized = _axes(t, X, roi if cropping else None, scales, sizes, axes, keep_aspect_ratio_policy)
     truncate = mode == "linear" and not antialias
@@ -95,7 +93,8 @@ def _axes(
     policy: str,
 ) -> list[Axis]:
     """The axes that change, with all numbers that are known."""
-    order = [axis % X.shape.rank for axis in axes] if axes is not None else list(range(X.shape.rank))
+    rank = t.rank(X)
+    order = [axis % rank for axis in axes] if axes is not None else list(range(rank))
     count, lengths = len(order), [size_of(X, axis) for axis in order]
     if sizes is None:
         factors = _entries(t, scales, count)

@@ -19,9 +19,7 @@ __all__: list[str] = []
 def scatter_elements(
     t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str
 ) -> Tensor:
-    data = of_rank(data, indices.shape.rank)
-    if data.shape.rank is None:
-        raise t.fail("the rank of its data is not known")
+    data = of_rank(data, t.rank(data, indices))
     positions = tf.reshape(element_positions(data, indices, axis), [-1, 1])
     flat = _scattered(tf.reshape(data, [-1]), positions, tf.reshape(updates, [-1]), reduction)
     return _shaped_like(flat, data)
@@ -38,9 +36,7 @@ def scatter_nd(t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *
 def tensor_scatter(
     t: Translation, past_cache: Tensor, update: Tensor, write_indices: Tensor | None, *, axis: int, mode: str
 ) -> Tensor:
-    rank = past_cache.shape.rank
-    if rank is None:
-        raise t.fail("the rank of its cache is not known")
+    rank = t.rank(past_cache, of="its cache")
     axis %= rank
     steps = tf.reshape(tf.range(size_of(update, axis, tf.int64), dtype=tf.int64), [-1] + [1] * (rank - axis - 1))
     if write_indices is not None:

@@ -46,9 +46,7 @@ def _arg(arg: Tensor, extreme: Tensor, data: Tensor, axis: int, keepdims: int, l
 )
 def top_k(t: Translation, X: Tensor, K: Tensor, *, axis: int, largest: int) -> tuple[Tensor, Tensor]:
     count = tf.cast(tf.reshape(K, []), tf.int32)
-    rank = X.shape.rank
-    if rank is None:
-        raise t.fail("the rank of its data is not known")
+    rank = t.rank(X)
     to_last = [at for at in range(rank) if at != axis % rank] + [axis % rank]
     moved = axis % rank != rank - 1
     data = tf.transpose(X, to_last) if moved else X
@@ -118,9 +116,7 @@ def _swapped(tensor: Tensor, axis: int) -> Tensor:
 
 @maps("OneHot", fidelity=BITWISE, audited=28, static=("depth", "values"))
 def one_hot(t: Translation, indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Tensor:
-    if axis < -1 and indices.shape.rank is None:
-        raise t.fail("the rank of its indices is not known")
-    place = axis if axis >= -1 else axis + indices.shape.rank + 1
+    place = axis if axis >= -1 else axis + t.rank(indices, of="its indices") + 1
     classes = tf.cast(tf.reshape(depth, []), tf.int64)
     at = tf.cast(indices, tf.int64)
     at = tf.where(at < 0, at + classes, at)

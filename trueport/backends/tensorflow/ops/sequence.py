@@ -110,7 +110,7 @@ def sequence_map(t: Translation, input_sequence: Listing, *additional_inputs: An
 
 def _checked(t: Translation, index: int, count: int, ends: int = 0) -> int:
     if not -count <= index < count + ends:
-        raise t.fail(f"position {index} lies outside of a sequence of {count}")
+        raise t.fail(f"position {index} lies outside of a sequence of {count}", "correct the position in the model")
     return index + count if index < 0 else index
 
 

@@ -22,9 +22,7 @@ __all__: list[str] = []
 def dft(
     t: Translation, input: Tensor, dft_length: Tensor | None, axis: Tensor | None, *, inverse: int, onesided: int
 ) -> Tensor:
-    rank = input.shape.rank
-    if rank is None:
-        raise t.fail("the rank of its input is not known", "run shape inference, or give the input a shape")
+    rank = t.rank(input)
     swap = _swapped_with_last(t, axis, rank)
     x = input if swap is None else tf.transpose(input, swap)
     x.set_shape([*[None] * (rank - 1), input.shape[-1]])

@@ -18,7 +18,7 @@ _DOMAIN = "ai.onnx.preview.training"
 def gradient(t: Translation, *Inputs: Tensor, xs: list[str], y: str, zs: list[str] | None) -> list[Tensor]:
     names = [*xs, *(zs or [])]
     if len(names) != len(Inputs):
-        raise t.fail(f"{len(Inputs)} inputs stand for {len(names)} names in xs and zs")
+        raise t.fail(f"has {len(Inputs)} inputs and {len(names)} names in xs and zs", "name each input in xs or zs")
     target, given = t.recompute(y, dict(zip(names, Inputs, strict=True)))
     return list(tf.gradients(target, given[: len(xs)], unconnected_gradients="zero"))
 

@@ -65,7 +65,9 @@ def col2im(
 ) -> Tensor:
     rank = image_shape.shape[0] or block_shape.shape[0] or len(strides or dilations or (pads or ())[::2])
     if not rank:
-        raise t.fail("the number of the image's axes is not known", "give the node its strides")
+        raise t.fail(
+            "the number of the image's axes is not known", "state the node's strides, or fix image_shape's length"
+        )
     target = _targets(
         image_shape, block_shape, dilations or [1] * rank, pads or [0] * (2 * rank), strides or [1] * rank
     )

@@ -1,0 +1,115 @@
+"""Errors when models are run, compared and located: runtimes, limits, targets, reproducers."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import zipfile
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import onnx
+import tensorflow as tf
+
+import trueport
+from tests.errors.case import Case, cli
+from tests.errors.cases_files import parsed
+from tests.errors.cases_usage import model
+from tests.models import relu_chain
+from trueport.runtimes.child import Limits, in_child
+
+__all__ = ["CASES"]
+
+_X = np.ones((1, 3), np.float32)
+
+
+def _named(name: str, text: str, head: str = "") -> str:
+    onnx.save(onnx.load(parsed(text, head=head)(Path())), name)
+    return name
+
+
+def _verify(*words: str) -> None:
+    cli("verify", model(), model("target.onnx"), *words)
+
+
+@functools.cache
+def _converted() -> bytes:
+    """The chain of models.py as TFLite has it, and a Reshape whose constant is empty."""
+    function = tf.function(
+        lambda x: {"y": tf.reshape(tf.reduce_sum(tf.nn.relu(x), keepdims=True), [])},
+        input_signature=[tf.TensorSpec([1, 3], name="x")],
+    )
+    return bytes(tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()]).convert())
+
+
+def _tflite() -> str:
+    Path("net.tflite").write_bytes(_converted())
+    return "net.tflite"
+
+
+def _zip_without_directory() -> str:
+    with zipfile.ZipFile("model.zip", "w") as archive:
+        archive.writestr("model.onnx", relu_chain().SerializeToString())
+    data = bytearray(Path("model.zip").read_bytes())
+    data[data.rindex(b"PK\x01\x02")] = 0
+    Path("model.zip").write_bytes(data)
+    return "model.zip"
+
+
+def _without_proc() -> None:
+    with mock.patch("trueport.runtimes.child.Path") as path:
+        path.return_value.exists.return_value = False
+        in_child(model(), Limits(memory=1 << 30))
+
+
+def _dying() -> None:
+    with mock.patch.object(sys, "executable", "/bin/false"):
+        _verify("--isolate")
+
+
+_MAPS = "(seq(map(int64,float)) m, float[2] x) => (float[2] y) { y = Relu(x) }"
+_UNLIKE = {"m": [{1: 1.0}, {2: 1.0}], "x": np.ones(2, np.float32)}
+_BEND = "(float[3] x) => (float[3] y) { y = com.acme.Bend(x) }"
+_BIAS = "(float[2,3] x, float[3] b) => (float[2,3] y) { t = com.microsoft.BiasGelu(x, b) y = %s(t) }"
+_ENDLESS = """(float x) => (float y) {
+  n = Constant<value_int=1000000000>()
+  y = Loop(n, , x) <body = g (int64 i, bool c, float s) => (bool d, float r) { d = Identity(c) r = Neg(s) }>
+}"""
+
+
+def _endless() -> None:
+    in_child(_named("a.onnx", _ENDLESS), Limits(0.2)).run({"x": np.float32(1)})
+
+
+def _located(name: str, source: str, target: str, *words: str, head: str = "") -> Case:
+    return Case(name, lambda: cli("locate", _named("a.onnx", source, head), _named("b.onnx", target, head), *words))
+
+
+def _inner(tensor: str) -> None:
+    trueport.load(_tflite()).run({"x": _X}, fetch=[tensor])
+
+
+CASES = [
+    Case("file-zip-without-directory", lambda: cli("check", _zip_without_directory())),
+    Case("ops-unknown-as-data", lambda: cli("ops", "Reluu", "--json")),
+    Case("maps-with-other-keys", lambda: trueport.load(_named("a.onnx", _MAPS)).run(_UNLIKE)),
+    Case("verify-limits-without-a-process", lambda: _verify("--timeout", "5")),
+    Case("verify-limits-in-memory", lambda: trueport.verify(relu_chain(), model(), isolate=True)),
+    Case("verify-dims-without-sizes", lambda: trueport.verify(model(), model("target.onnx"), dims={"n": []})),
+    Case("verify-source-that-nothing-runs", lambda: cli("verify", _named("a.onnx", _BEND), model())),
+    Case("verify-target-that-nothing-runs", lambda: trueport.verify(relu_chain(), onnx.load(_named("a.onnx", _BEND)))),
+    Case("verify-memory-without-proc", _without_proc),
+    Case("verify-process-died", _dying),
+    Case("verify-process-too-large", lambda: _verify("--isolate", "--memory", "1MB")),
+    Case("verify-process-too-slow", _endless),
+    Case("tflite-missing", lambda: cli("verify", "nothing.tflite", model())),
+    Case("tflite-without-that-signature", lambda: trueport.load(_tflite(), signature="nope")),
+    Case("tflite-inner-value", lambda: _inner("q")),
+    Case("tflite-inner-value-without-data", lambda: _inner("arith.constant")),
+    Case("tflite-segment", lambda: trueport.load(_tflite()).segment({}, ["y"], {"x": _X})),
+    Case("locate-in-a-tflite-source", lambda: cli("locate", _tflite(), _tflite())),
+    Case("locate-with-little-memory", lambda: cli("locate", model(), model("target.onnx"), "--memory", "1MB")),
+    Case("locate-on-no-inputs", lambda: trueport.locate(model(), model("target.onnx"), data=[])),
+    _located("locate-without-truth", _BIAS % "Relu", _BIAS % "Neg", head=', "com.microsoft": 1'),
+]
