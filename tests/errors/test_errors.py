@@ -20,13 +20,16 @@ import onnx
 import pytest
 
 from tests.errors import (
+    cases_backends,
     cases_files,
+    cases_passes,
     cases_running,
     cases_tensorflow,
     cases_tensorflow_more,
     cases_tensorflow_ops,
     cases_torch,
     cases_usage,
+    cases_verifying,
 )
 from tests.errors.case import Case
 from tests.errors.sites import Site, all_sites, recorded
@@ -42,6 +45,9 @@ _MODULES = (
     cases_tensorflow_more,
     cases_tensorflow_ops,
     cases_torch,
+    cases_backends,
+    cases_passes,
+    cases_verifying,
 )
 CASES = [case for module in _MODULES for case in module.CASES]
 _ROOT = Path(__file__).parents[2]
