@@ -8,11 +8,13 @@ import onnx_ir as ir
 
 from trueport.ir.layouts import held_names
 
-__all__ = ["is_trained", "mark", "mark_trained", "marked"]
+__all__ = ["borders_are_open", "is_trained", "mark", "mark_borders_open", "mark_trained", "marked"]
 
 _MARK = "trueport.stands_for"
 _TRAINED = "trueport.trained"
 """A property of the model: the names of the weights that training changes. Without it all floats are."""
+_OPEN_BORDERS = "trueport.open_borders"
+"""A property of a node that decides: what lies on a border, to the last bit, goes either way in the source."""
 
 
 def mark(value: ir.Value, operator: str, operand: ir.Value) -> ir.Value:
@@ -36,3 +38,16 @@ def is_trained(model: ir.Model, value: ir.Value) -> bool:
     """Whether training changes an initializer, under this name or the one it had before a pass turned it."""
     named = model.metadata_props.get(_TRAINED)
     return named is None or not {value.name, *held_names(value)}.isdisjoint(named.split("\n"))
+
+
+def mark_borders_open(value: ir.Value) -> ir.Value:
+    """Say of the node that makes the value: on a border the source's own rounding decides, not a rule."""
+    maker = value.producer()
+    assert maker is not None
+    maker.metadata_props[_OPEN_BORDERS] = "yes"
+    return value
+
+
+def borders_are_open(node: ir.Node) -> bool:
+    """Whether nothing can be learned from what the node does on a border."""
+    return _OPEN_BORDERS in node.metadata_props

@@ -13,6 +13,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.build import known_array
+from trueport.ir.marks import borders_are_open
 
 __all__ = ["Hints", "graph_hints", "hints_of"]
 
@@ -166,7 +167,7 @@ def _divides(node: ir.Node, hints: Hints) -> None:
 
 def _quantized(node: ir.Node, hints: Hints) -> None:
     scale = known_array(node.inputs[1])
-    if scale is not None and scale.size:
+    if scale is not None and scale.size and not borders_are_open(node):
         steps = [float(step) for step in np.unique(scale.astype(np.float64).ravel())[:4]]
         hints.boundaries += [(place + 0.5) * step for step in steps for place in range(-4, 4)]
 

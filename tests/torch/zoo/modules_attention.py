@@ -164,12 +164,7 @@ MEMBERS: list[Member] = [
     Member("rotary positions", Rotary, _sequences),
     Member("linear biases", Alibi, _heads),
     Member("linear attention", Linearized, _heads),
-    Member(
-        "shifted windows",
-        Windowed,
-        lambda n: normal(n, 8, 8, 4),
-        departs={"onnx": "28.8 times what rounding explains", "tensorflow": "18.7 times what rounding explains"},
-    ),
+    Member("shifted windows", Windowed, lambda n: normal(n, 8, 8, 4)),
     function("attention, plain", lambda q, k, v: _attend(q, k, v, scale=0.3), _heads),
     function("attention, causal", lambda q, k, v: _attend(q, k, v, is_causal=True), _heads, quick=True),
     function(

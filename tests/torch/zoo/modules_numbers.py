@@ -217,12 +217,7 @@ MEMBERS: list[Member] = [
         inputs=lambda n: normal(n, 4, 6, 7, dtype=torch.float64),
         cannot={"onnx": "ONNX Runtime has no kernel for Conv of doubles"},
     ),
-    Member(
-        "fake quantization",
-        Quantized,
-        lambda n: normal(n, 6) * 2,
-        cannot=dict.fromkeys(TARGETS, "PyTorch has no shapes for fake_quantize_per_tensor_affine, so can't capture it"),
-    ),
+    Member("fake quantization", Quantized, lambda n: normal(n, 6) * 2),
     Member("quantized and back", Decomposed, lambda n: normal(n, 6) * 2),
     function("einsum, batched product", lambda x, y: torch.einsum("bij,bjk->bik", x, y), _matrices, quick=True),
     function(

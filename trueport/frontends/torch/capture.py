@@ -19,6 +19,7 @@ from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_sha
 from trueport.frontends.torch.failures import DECIDED, explain, place_of
 from trueport.frontends.torch.guards import heard_guards
 from trueport.frontends.torch.probe import settled_bounds
+from trueport.frontends.torch.quantization import open_quantized
 from trueport.frontends.torch.quiet import quiet
 from trueport.frontends.torch.recurrence import open_sequences
 from trueport.frontends.torch.rewrite import rewritten
@@ -137,7 +138,7 @@ def _settled(module: Any, call: Call, dims: tuple[OpenDim, ...], strict: bool) -
 def _exported(module: Any, call: Call, dims: Sequence[OpenDim], strict: bool) -> Any:
     args, kwargs = call.filled(widened_example(call, dims))
     shapes = torch_shapes(module.forward, call, dims) if dims else None
-    with inference(module), quiet(), open_sequences(), heard_guards() as decided:
+    with inference(module), quiet(), open_sequences(), open_quantized(), heard_guards() as decided:
         try:
             return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)
         except torch._dynamo.exc.UserError as error:

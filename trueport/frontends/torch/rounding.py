@@ -23,7 +23,7 @@ _MOVES = frozenset(
 _SUMS = frozenset(
     """
     _adaptive_avg_pool2d _adaptive_avg_pool3d _embedding_bag _embedding_bag_forward_only
-    _scaled_dot_product_flash_attention_for_cpu addbmm addmm addmv addr avg_pool1d avg_pool2d avg_pool3d baddbmm
+    addbmm addmm addmv addr avg_pool1d avg_pool2d avg_pool3d baddbmm
     bmm col2im convolution cumsum dot index_add linear matmul mean mkldnn_rnn_layer mm mv scatter_add
     scatter_reduce segment_reduce sum
     """.split()  # noqa: SIM905

@@ -13,6 +13,7 @@ from typing import Any
 
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.quantization import known_quantized_operators
 
 __all__ = ["Opened", "TorchOptions", "is_torch", "open_source"]
 
@@ -83,6 +84,7 @@ def _from_file(path: Path, trust: bool) -> Any:
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     if any(name.endswith(("/models/model.json", "serialized_exported_program.json")) for name in names):
+        known_quantized_operators()
         return torch.export.load(str(path))
     if any("/code/" in name for name in names):
         return torch.jit.load(str(path), map_location="cpu")

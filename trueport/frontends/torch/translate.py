@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 
 from trueport.errors import ConversionError, Unsupported
@@ -17,10 +18,12 @@ from trueport.fidelity import EXACT, UNSUPPORTED, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.capture import TorchCaptured
 from trueport.frontends.torch.places import line_of
+from trueport.frontends.torch.quantization import known_quantized_operators, open_quantized
 from trueport.frontends.torch.quiet import quiet
 from trueport.frontends.torch.recurrence import open_sequences
 from trueport.frontends.torch.registry import TORCH_COMPLEX
 from trueport.frontends.torch.script import translate_script
+from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.marks import mark_trained
 from trueport.ir.provenance import LOCATION, ORIGIN
 from trueport.mapping.registry import Finding, Reason, Registry
@@ -54,6 +57,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
     """All operators that can't be translated come in one error."""
     if captured.program is None:
         return Translated(translate_script(captured), None, (), ())
+    known_quantized_operators()
     table, complex_table = (
         {_operator(mapping.op): mapping.handler for mapping in registry if mapping.domain == domain}
         for domain in (_TORCH, TORCH_COMPLEX)
@@ -77,6 +81,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
         for node in graph.all_nodes():
             _mark(node)
     _own_weights(model)
+    _constant_parameters(model)
     mark_trained(model, [name for name, weight in captured.module.named_parameters() if weight.requires_grad])
     _name_border(model, captured)
     _name_dims(model, captured)
@@ -85,7 +90,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
 
 
 def _export(program: Any, table: Mapping[Any, Callable[..., Any]]) -> Any:
-    with quiet(), torch.no_grad(), open_sequences():
+    with quiet(), torch.no_grad(), open_sequences(), open_quantized():
         return torch.onnx.export(
             program,
             dynamo=True,
@@ -187,7 +192,9 @@ def _finding(node: Any, registry: Registry) -> Finding:
     line = line_of(node.meta.get("stack_trace") or "")
     mapping = registry.find(name, _TORCH)
     fidelity = mapping.fidelity if mapping else EXACT
-    return Finding(f"{node.name} ({line})" if line else node.name, name, fidelity, mapping, (), node.name, line)
+    because = mapping.because if mapping else ""
+    reasons = (Reason(fidelity.name.lower(), because, effect=fidelity),) if because else ()
+    return Finding(f"{node.name} ({line})" if line else node.name, name, fidelity, mapping, reasons, node.name, line)
 
 
 def _mark(node: ir.Node) -> None:
@@ -220,6 +227,34 @@ def _own_weights(model: ir.Model) -> None:
         if value.const_value is not None:
             array = value.const_value.numpy().copy()
             value.const_value = ir.Tensor(array, dtype=value.const_value.dtype, name=name)
+
+
+def _constant_parameters(model: ir.Model) -> None:
+    """Scales and zero points as constants where the module holds them in another type: runtimes look for that."""
+    for node in list(model.graph.all_nodes()):
+        if node.op_type not in ("QuantizeLinear", "DequantizeLinear"):
+            continue
+        for index, value in enumerate(node.inputs[1:], 1):
+            array = None if value is None or value.const_value is not None else _known(value)
+            if value is not None and array is not None:
+                tensor = ir.tensor(array, value.dtype)
+                shape, kind = ir.Shape(array.shape), ir.TensorType(tensor.dtype)
+                held = ir.Value(name=f"{value.name}.held", shape=shape, type=kind, const_value=tensor)
+                model.graph.initializers.setdefault(held.name or "", held)
+                node.replace_input_with(index, model.graph.initializers[held.name or ""])
+
+
+def _known(value: ir.Value) -> np.ndarray | None:
+    """A constant that was cast, or freed of an axis of one."""
+    if value.const_value is not None:
+        return value.const_value.numpy()
+    maker = value.producer()
+    if maker is None or maker.op_type not in ("Cast", "Squeeze") or maker.inputs[0] is None:
+        return None
+    array = _known(maker.inputs[0])
+    if array is None or maker.op_type == "Squeeze":
+        return array if array is None else array.reshape(())
+    return array.astype(numpy_dtype(ir.DataType(maker.attributes["to"].as_int())))
 
 
 def _name_border(model: ir.Model, captured: TorchCaptured) -> None:

@@ -17,6 +17,7 @@ from trueport.errors import NoOracle
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
 from trueport.frontends.torch.rounding import interpolates, is_sum, is_transform, makes_numbers
+from trueport.frontends.torch.steps import steps_of
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
@@ -112,7 +113,10 @@ def _mode_class() -> Any:
             self._mode = mode
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            return self._mode.step(func, args, kwargs or {})
+            # PyTorch takes apart what it defines by other operators, but not for a call that is made in here.
+            with self:
+                made = (steps_of(func) or func.decompose)(*args, **(kwargs or {}))
+            return self._mode.step(func, args, kwargs or {}) if made is NotImplemented else made
 
     torch.ops.higher_order.cond.py_impl(Widening)(_branch)
     torch.ops.higher_order.while_loop.py_impl(Widening)(_loop)
