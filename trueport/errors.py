@@ -7,7 +7,7 @@
     │   └── EmitError         a handler failed on a node it claimed to support: a defect of ours or of a user's op
     ├── NoOracle              a node can't be evaluated in float64: verification goes on without a truth, and says so
     ├── InvalidInput          run time: a missing input, a wrong name, rank or dtype
-    ├── RunFailed             a model died, took too long or too much memory in a process of its own
+    ├── RunFailed             a model fails on its inputs; in a process of its own it died, or took too long or too much
     ├── OutputExists          the place to write to is taken
     ├── MissingDependency     a framework that this step needs is not installed
     └── UsageError            the call itself is wrong (unknown target, unknown option value)
@@ -87,7 +87,7 @@ class InvalidInput(TrueportError):
 
 
 class RunFailed(TrueportError):
-    """A model in a process of its own died, or went beyond its limits."""
+    """A model fails on its inputs; one in a process of its own died, or went beyond its limits."""
 
 
 class OutputExists(TrueportError):

@@ -123,11 +123,6 @@ def _unlike_branches(op: Any, x: Any) -> Any:
     return op.If(op.const(np.array(True)), then_branch=sides[0].graph, else_branch=sides[1].graph)
 
 
-def _bent(op: Any, x: Any) -> Any:
-    weights = np.ones([1, 2, 2], np.float32)
-    return op.RNN(op.Reshape(x, [1, 2, 2]), weights, weights, hidden_size=2, activations=["Bent"])
-
-
 def _without_kernels(op: Any, x: Any) -> Any:
     square = op.Reshape(op.Cast(x, to=_D.DOUBLE), [2, 2])
     return op.Add(op.Det(square), op.Det(op.Neg(square)))
@@ -217,7 +212,7 @@ CASES = [
     _lowered("opset-lacks-complex-frames", _complex_frames),
     _lowered("handler-makes-no-onnx", lambda op, x: op.MatMul(x, np.ones(3, np.float32))),
     _lowered("handler-makes-no-valid-model", _unlike_branches),
-    _lowered("handler-makes-what-does-not-run", _bent),
+    _lowered("handler-makes-what-does-not-run", lambda op, x: op.Bend(x, domain="com.acme")),
     _lowered("handler-makes-what-no-kernel-has", _without_kernels),
     Case("old-pool-without-a-window", lambda: cli("convert", parsed(_POOL, 1)(Path()), "-o", "saved")),
     _edited("opset", lambda model: model.opset_imports.update({"": 6}), _GELU),

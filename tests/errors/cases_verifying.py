@@ -48,6 +48,16 @@ def _tflite() -> str:
     return "net.tflite"
 
 
+def _file(name: str, content: bytes) -> str:
+    Path(name).write_bytes(content)
+    return name
+
+
+def _array(name: str, *numbers: float) -> str:
+    np.save(f"{name}.npy", np.array(numbers, np.float32))
+    return f"{name}.npy"
+
+
 def _zip_without_directory() -> str:
     with zipfile.ZipFile("model.zip", "w") as archive:
         archive.writestr("model.onnx", relu_chain().SerializeToString())
@@ -71,6 +81,7 @@ def _dying() -> None:
 _MAPS = "(seq(map(int64,float)) m, float[2] x) => (float[2] y) { y = Relu(x) }"
 _UNLIKE = {"m": [{1: 1.0}, {2: 1.0}], "x": np.ones(2, np.float32)}
 _BEND = "(float[3] x) => (float[3] y) { y = com.acme.Bend(x) }"
+_GATHER = "(float[3] x) => (float[3] y) { i = Cast<to=7>(x) y = Gather(x, i) }"
 _BIAS = "(float[2,3] x, float[3] b) => (float[2,3] y) { t = com.microsoft.BiasGelu(x, b) y = %s(t) }"
 _ENDLESS = """(float x) => (float y) {
   n = Constant<value_int=1000000000>()
@@ -94,6 +105,14 @@ CASES = [
     Case("file-zip-without-directory", lambda: cli("check", _zip_without_directory())),
     Case("ops-unknown-as-data", lambda: cli("ops", "Reluu", "--json")),
     Case("maps-with-other-keys", lambda: trueport.load(_named("a.onnx", _MAPS)).run(_UNLIKE)),
+    Case(
+        "run-what-no-runtime-has", lambda: cli("run", _named("a.onnx", _BEND), "--input", f"x={_array('x', 1, 2, 3)}")
+    ),
+    Case("run-fails-on-inputs", lambda: cli("run", _named("a.onnx", _GATHER), "--input", f"x={_array('x', 1, 2, 3)}")),
+    Case("verify-target-that-is-none", lambda: cli("verify", model(), _file("b.onnx", b"words words"))),
+    Case("verify-data-cut-short", lambda: _verify("--data", _file("x.npz", b"PK\x03\x04words"))),
+    Case("verify-data-that-fails", lambda: _verify("--data", f"{_file('loader_c.py', b'load = lambda: 1 / 0')}:load")),
+    Case("verify-data-from-broken-code", lambda: _verify("--data", f"{_file('loader_d.py', b'load = (')}:load")),
     Case("verify-limits-without-a-process", lambda: _verify("--timeout", "5")),
     Case("verify-limits-in-memory", lambda: trueport.verify(relu_chain(), model(), isolate=True)),
     Case("verify-dims-without-sizes", lambda: trueport.verify(model(), model("target.onnx"), dims={"n": []})),

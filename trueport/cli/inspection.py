@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from trueport.cli.words import Json, Ops, Quiet, Verbose
-from trueport.errors import UsageError
+from trueport.errors import RunFailed, TrueportError, UsageError
 
 __all__ = ["info", "ops", "run"]
 
@@ -33,7 +33,16 @@ def run(
         loaded = load_model(model)
         feeds = read_inputs(inputs or [])
         step("run")
-        outputs = loaded.run(feeds, fetch=fetch or None)
+        try:
+            outputs = loaded.run(feeds, fetch=fetch or None)
+        except TrueportError:
+            raise
+        except Exception as error:  # any runtime's own error type
+            raise RunFailed(
+                f"{loaded.runtime} fails on these inputs: {' '.join(str(error).split())[:400]}",
+                where=str(model),
+                remedy="change the inputs, or the model at the place that is named",
+            ) from error
     if save is not None:
         save_outputs(save, outputs)
     if json:

@@ -51,17 +51,16 @@ def load_sources(source: Any, custom: Sequence[OpMapping] = ()) -> list[Model] |
     ``custom``: declarations with a NumPy definition, for the reference.
     """
     proto = _proto(source)
+    # Without fusions first: the graph as it is written is what the target must equal.
+    models = [OnnxRuntimeModel(proto if proto is not None else source, optimize=fuse) for fuse in (False, True)]
     try:
-        # Without fusions: the graph as it is written is what the target must equal.
-        model = OnnxRuntimeModel(proto if proto is not None else source, optimize=False)
-        model.prepare()
-        fused = OnnxRuntimeModel(proto if proto is not None else source, optimize=True)
-        fused.prepare()
-        return [model, fused]
+        for model in models:
+            model.prepare()
+        return [*models]
     except MissingDependency as error:
         first = str(error)
-    except Exception as error:  # ONNX Runtime raises types of its own, not public ones
-        first = " ".join(str(error).split())[:200]
+    except InvalidModel as error:
+        first = " ".join(str(error.__cause__ or error).split())[:200]
     try:
         return [ReferenceModel(proto if proto is not None else onnx.load(source), custom)]
     except Exception as error:  # the evaluator raises many kinds for what it lacks

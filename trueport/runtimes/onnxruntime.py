@@ -13,12 +13,13 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
-from trueport.errors import InvalidInput
+from trueport.errors import InvalidInput, InvalidModel, TrueportError
 from trueport.ir.artifact import InnerValue
 from trueport.ir.layouts import source_names
 from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports, pack, unpack
 from trueport.ir.provenance import ORIGIN
+from trueport.ir.reading import read_proto
 from trueport.ir.schemas import EXTENSIONS
 from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
@@ -94,7 +95,8 @@ class OnnxRuntimeModel(Model):
     ) -> None:
         """``level`` is more exact than ``optimize``; ``threads`` within an operator, all cores if not given."""
         self._folder = None if isinstance(source, onnx.ModelProto) else Path(source).resolve().parent
-        self._proto = source if isinstance(source, onnx.ModelProto) else onnx.load(source, load_external_data=False)
+        self._where = "the model" if isinstance(source, onnx.ModelProto) else str(source)
+        self._proto = source if isinstance(source, onnx.ModelProto) else read_proto(Path(source))
         self._level: Level = level or ("all" if optimize else "none")
         self._threads = threads
         self._sessions: dict[tuple[str, ...], Any] = {}
@@ -106,7 +108,7 @@ class OnnxRuntimeModel(Model):
         self.outputs = make_ports(graph.outputs)
 
     def prepare(self) -> None:
-        """Make the session now: raises ONNX Runtime's own error if it can't run the model."""
+        """Make the session now: raises if ONNX Runtime can't run the model."""
         self._session(())
 
     def try_out(self) -> None:
@@ -227,7 +229,16 @@ class OnnxRuntimeModel(Model):
         proto = onnx.ModelProto()
         proto.CopyFrom(self._proto)
         proto.graph.output.extend(onnx.ValueInfoProto(name=name) for name in extra)
-        return self._open(proto)
+        try:
+            return self._open(proto)
+        except TrueportError:
+            raise
+        except Exception as error:  # types of its own, not public ones
+            raise InvalidModel(
+                f"ONNX Runtime can't run it: {' '.join(str(error).split())[:400]}",
+                where=self._where,
+                remedy="a newer ONNX Runtime may have what it lacks, or run the SavedModel that trueport convert makes",
+            ) from error
 
     def _open(self, proto: onnx.ModelProto, *, pack: bool = True) -> Any:
         options = ort.SessionOptions()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -46,7 +47,9 @@ def _from_word(word: str) -> Iterator[Any]:
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix in (".npz", ".npy"))
         if not files:
-            raise UsageError("the folder holds no .npz or .npy file", where=f"data {word}")
+            raise UsageError(
+                "the folder holds no .npz or .npy file", where=f"data {word}", remedy="put files of inputs there"
+            )
         for file in files:
             yield _load(file)
     elif path.suffix in (".npz", ".npy"):
@@ -63,15 +66,17 @@ def _from_word(word: str) -> Iterator[Any]:
 
 def _load(file: Path) -> Any:
     if not file.is_file():
-        raise UsageError("there is no such file", where=f"data {file}")
+        raise UsageError("there is no such file", where=f"data {file}", remedy="name a file that is there")
     try:
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
             return loaded
         with loaded:
             return dict(loaded)
-    except (ValueError, OSError, EOFError) as error:
-        raise UsageError(f"can't be read: {error}", where=f"data {file}") from error
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+        raise UsageError(
+            f"can't be read: {error}", where=f"data {file}", remedy="write it with np.savez, or np.save, once more"
+        ) from error
 
 
 def _from_loader(word: str) -> Iterator[Any]:
@@ -79,12 +84,24 @@ def _from_loader(word: str) -> Iterator[Any]:
     place, _, name = word.rpartition(":")
     module = _module(place, word)
     if not hasattr(module, name):
-        raise UsageError(f"{place} has no {name!r}", where=f"data {word}")
+        raise UsageError(f"{place} has no {name!r}", where=f"data {word}", remedy="name a function or a list in it")
     found = getattr(module, name)
-    made = found() if callable(found) else found
-    if not isinstance(made, Iterable):
-        raise UsageError(f"{name} gives {type(made).__name__}: it can't be walked through", where=f"data {word}")
-    yield from ([made] if isinstance(made, Mapping) else made)
+    try:
+        made = found() if callable(found) else found
+        if isinstance(made, Iterable):
+            yield from ([made] if isinstance(made, Mapping) else made)
+            return
+    except Exception as error:  # whatever the user's own code raises
+        raise UsageError(
+            f"{name} fails: {type(error).__name__}: {error}",
+            where=f"data {word}",
+            remedy=f"walk through {name} in Python to see where",
+        ) from error
+    raise UsageError(
+        f"{name} gives {type(made).__name__}: it can't be walked through",
+        where=f"data {word}",
+        remedy="give a list of inputs, or a function that yields them",
+    )
 
 
 def _module(place: str, word: str) -> ModuleType:
@@ -100,8 +117,12 @@ def _module(place: str, word: str) -> ModuleType:
         if str(Path.cwd()) not in sys.path:
             sys.path.insert(0, str(Path.cwd()))
         return importlib.import_module(place)
-    except (ImportError, FileNotFoundError) as error:
-        raise UsageError(f"{place!r} can't be imported: {error}", where=f"data {word}") from error
+    except Exception as error:  # whatever the user's own code raises
+        raise UsageError(
+            f"{place!r} can't be imported: {type(error).__name__}: {error}",
+            where=f"data {word}",
+            remedy="name a module, or a .py file, that can be imported from here",
+        ) from error
 
 
 def _named(item: Any, ports: Sequence[Port], where: str) -> Mapping[str, Any]:

@@ -11,7 +11,6 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import google.protobuf.message
 import onnx
 import onnx.checker
 import onnx.shape_inference
@@ -23,6 +22,7 @@ from trueport.frontends.onnx.dialect import rehome_runtime_operators
 from trueport.frontends.onnx.external import check_external_data
 from trueport.frontends.onnx.sparse import densified
 from trueport.ir.maps import from_proto
+from trueport.ir.reading import read_proto
 from trueport.ir.schemas import CANONICAL_OPSETS, EXPERIMENTAL_OPERATORS, canonical_schema, schema_at
 from trueport.ir.skeleton import skeleton
 
@@ -75,17 +75,7 @@ def unpacked(path: Path) -> Path:
 
 
 def _from_file(path: Path) -> ir.Model:
-    if path.stat().st_size == 0:
-        raise InvalidModel("the file is empty", where=str(path))
-    try:
-        proto = onnx.load(path, load_external_data=False)
-    except (google.protobuf.message.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidModel(
-            f"is not an ONNX model, or is cut short ({error})",
-            where=str(path),
-            remedy="fetch or export it again and compare its size or checksum with the original",
-        ) from error
-    return _from_proto(proto, base_dir=path.resolve().parent, where=str(path))
+    return _from_proto(read_proto(path), base_dir=path.resolve().parent, where=str(path))
 
 
 def _from_zip(path: Path) -> Path:

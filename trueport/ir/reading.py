@@ -1,0 +1,26 @@
+"""An .onnx file as ONNX's own message; what is none is refused in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import google.protobuf.message
+import onnx
+
+from trueport.errors import InvalidModel
+
+__all__ = ["read_proto"]
+
+
+def read_proto(path: Path) -> onnx.ModelProto:
+    """Without the weights that lie in files of their own."""
+    if path.stat().st_size == 0:
+        raise InvalidModel("the file is empty", where=str(path), remedy="fetch or export it again")
+    try:
+        return onnx.load(path, load_external_data=False)
+    except (google.protobuf.message.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidModel(
+            f"is not an ONNX model, or is cut short ({error})",
+            where=str(path),
+            remedy="fetch or export it again and compare its size or checksum with the original",
+        ) from error
