@@ -11,6 +11,7 @@ from unittest import mock
 import numpy as np
 import onnx
 import tensorflow as tf
+import torch
 
 import trueport
 from tests.errors.case import Case, cli
@@ -18,6 +19,7 @@ from tests.errors.cases_files import parsed
 from tests.errors.cases_usage import model
 from tests.models import relu_chain
 from trueport.runtimes.child import Limits, in_child
+from trueport.runtimes.detect import load_sources
 
 __all__ = ["CASES"]
 
@@ -40,7 +42,8 @@ def _converted() -> bytes:
         lambda x: {"y": tf.reshape(tf.reduce_sum(tf.nn.relu(x), keepdims=True), [])},
         input_signature=[tf.TensorSpec([1, 3], name="x")],
     )
-    return bytes(tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function()]).convert())
+    traced = [function.get_concrete_function()]
+    return bytes(tf.lite.TFLiteConverter.from_concrete_functions(traced, tf.Module()).convert())
 
 
 def _tflite() -> str:
@@ -82,6 +85,10 @@ _MAPS = "(seq(map(int64,float)) m, float[2] x) => (float[2] y) { y = Relu(x) }"
 _UNLIKE = {"m": [{1: 1.0}, {2: 1.0}], "x": np.ones(2, np.float32)}
 _BEND = "(float[3] x) => (float[3] y) { y = com.acme.Bend(x) }"
 _GATHER = "(float[3] x) => (float[3] y) { i = Cast<to=7>(x) y = Gather(x, i) }"
+_TWO = "(float[2,3] x) => (float[2,3] y) { t = Relu(x) y = %s(t) }"
+_DET = "(double[3,3] x) => (double y) { d = Det(x) y = %s(d) }"
+_JOINED = "(float[2] x) => (float[4] y) { s = SequenceConstruct(x, x) %s }"
+_NEGATED = "c = ConcatFromSequence<axis=0>(s) y = Neg(c)"
 _BIAS = "(float[2,3] x, float[3] b) => (float[2,3] y) { t = com.microsoft.BiasGelu(x, b) y = %s(t) }"
 _ENDLESS = """(float x) => (float y) {
   n = Constant<value_int=1000000000>()
@@ -95,6 +102,12 @@ def _endless() -> None:
 
 def _located(name: str, source: str, target: str, *words: str, head: str = "") -> Case:
     return Case(name, lambda: cli("locate", _named("a.onnx", source, head), _named("b.onnx", target, head), *words))
+
+
+def _of_the_reference() -> None:
+    """ONNX's own evaluator, which stands in for ONNX Runtime where that has no kernel."""
+    (loaded,) = load_sources(_named("a.onnx", _DET % "Neg"))
+    loaded.run({"x": np.eye(3)}, fetch=["q"])
 
 
 def _inner(tensor: str) -> None:
@@ -126,9 +139,13 @@ CASES = [
     Case("tflite-without-that-signature", lambda: trueport.load(_tflite(), signature="nope")),
     Case("tflite-inner-value", lambda: _inner("q")),
     Case("tflite-inner-value-without-data", lambda: _inner("arith.constant")),
+    Case("reference-inner-value", _of_the_reference),
     Case("tflite-segment", lambda: trueport.load(_tflite()).segment({}, ["y"], {"x": _X})),
     Case("locate-in-a-tflite-source", lambda: cli("locate", _tflite(), _tflite())),
     Case("locate-with-little-memory", lambda: cli("locate", model(), model("target.onnx"), "--memory", "1MB")),
     Case("locate-on-no-inputs", lambda: trueport.locate(model(), model("target.onnx"), data=[])),
+    Case("locate-in-a-module-as-target", lambda: trueport.locate(_named("a.onnx", _TWO % "Relu"), torch.nn.ReLU())),
+    _located("locate-without-kernels", _DET % "Neg", _DET % "Abs"),
+    _located("locate-behind-a-sequence", _JOINED % "y = ConcatFromSequence<axis=0>(s)", _JOINED % _NEGATED),
     _located("locate-without-truth", _BIAS % "Relu", _BIAS % "Neg", head=', "com.microsoft": 1'),
 ]

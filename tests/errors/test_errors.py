@@ -112,8 +112,14 @@ def test_every_place_that_raises_has_a_case(tmp_path: Path) -> None:
         if case.name not in _SEEN:  # the cases above may have run in another process
             (tmp_path / case.name).mkdir()
             shown(case, tmp_path / case.name)
-    listed = set(WITHOUT_CASE.read_text(encoding="utf-8").splitlines())
+    listed = set(_listed())
     assert (sorted(_uncovered() - listed), sorted(listed - _uncovered())) == ([], []), "new places; lines to take out"
+
+
+def _listed() -> dict[str, str]:
+    """Places without a case, one a line; ``# why`` behind one says why no user comes by it."""
+    lines = (line.partition(" # ") for line in WITHOUT_CASE.read_text(encoding="utf-8").splitlines())
+    return {place: why for place, _, why in lines}
 
 
 def _uncovered() -> set[str]:
@@ -136,7 +142,9 @@ def _write(parts: list[str]) -> None:
                 continue
         _file(case).write_text(text, encoding="utf-8")
     if not parts:
-        WITHOUT_CASE.write_text("\n".join(sorted(_uncovered())) + "\n", encoding="utf-8")
+        reasons = _listed()
+        lines = [f"{place} # {why}" if (why := reasons.get(place)) else place for place in sorted(_uncovered())]
+        WITHOUT_CASE.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         print(f"{len(CASES)} cases; {len(set(all_sites().values()))} places, {len(_uncovered())} without a case")
 
 

@@ -51,7 +51,11 @@ class Model(ABC):
         ``feeds`` are the model's own inputs, for what does not pass through the given values. A value that is both
         given and asked for is computed, and what uses it gets the given one.
         """
-        raise InvalidInput(f"parts of a model can't be run in {self.runtime}")
+        raise InvalidInput(
+            f"parts of a model can't be run in {self.runtime}",
+            where="the model",
+            remedy="trueport verify compares whole models, and runs any",
+        )
 
     def opened(self) -> Model:
         """The same model with what it calls written out, so that every inner value has a name that can be fetched."""
@@ -77,7 +81,7 @@ class Model(ABC):
 
     def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
         """Write the part between given values and one that is asked for as a model of its own, in this form."""
-        raise InvalidInput(f"parts of a model can't be written from {self.runtime}")
+        raise NotImplementedError(self.runtime)
 
     @abstractmethod
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:

@@ -145,7 +145,11 @@ class OnnxRuntimeModel(Model):
 
     def _held(self, name: str) -> InnerValue:
         if name not in self._inner:
-            raise InvalidInput(f"there is no value {name!r} in the model's main graph")
+            raise InvalidInput(
+                f"there is no value {name!r} in the model's main graph",
+                where=self._where,
+                remedy="the model's inner() lists all values",
+            )
         return self._inner[name]
 
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,8 +169,18 @@ class OnnxRuntimeModel(Model):
         wanted = [self._held(name).tensor for name in asked]
         own = {port.name: _feed(port, feeds[port.name]) for port in self.inputs}
         everything = {**own, **given, **{_given_name(name): array for name, array in given.items()}}
-        session = self._open(self._between(given, wanted))
-        return list(session.run(wanted, {i.name: everything[i.name] for i in session.get_inputs()}))
+        part = self._between(given, wanted)
+        try:
+            session = self._open(part)
+            return list(session.run(wanted, {i.name: everything[i.name] for i in session.get_inputs()}))
+        except TrueportError:
+            raise
+        except Exception as error:  # types of its own, not public ones
+            raise InvalidInput(
+                f"what makes {', '.join(asked)} does not run by itself: {' '.join(str(error).split())[:300]}",
+                where=self._where,
+                remedy="trueport verify compares whole models",
+            ) from error
 
     def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
         """The given values keep their names; where one is held in another order, a transpose leads to it."""

@@ -43,7 +43,11 @@ class ReferenceModel(Model):
             pack(port, feeds[port.name])  # refuses what does not fit, as every runtime does
         for name in fetch or ():
             if name not in self._made:
-                raise InvalidInput(f"there is no value {name!r} in the model's main graph")
+                raise InvalidInput(
+                    f"there is no value {name!r} in the model's main graph",
+                    where="the model",
+                    remedy="the model's inner() lists all values",
+                )
         with np.errstate(all="ignore"):
             values: Any = self._evaluator.run(None, dict(feeds), intermediate=fetch is not None)
         if fetch is not None:

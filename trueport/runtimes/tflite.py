@@ -24,6 +24,7 @@ __all__ = ["Kernels", "Quantization", "TfliteModel", "is_tflite"]
 
 tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
 _MAGIC = b"TFL3"
+_INNER = "the model's inner() lists all tensors"
 
 Kernels = Literal["delegate", "builtin", "reference"]
 """How it runs: as by default (XNNPACK where that has a kernel), by TFLite's own kernels, by its reference kernels."""
@@ -123,14 +124,15 @@ class TfliteModel(Model):
         places |= {name: details["index"] for name, details in self._outs.items()}
         for name in fetch:
             if name not in places:
-                raise InvalidInput(f"there is no tensor {name!r}", where=self._where)
+                raise InvalidInput(f"there is no tensor {name!r}", where=self._where, remedy=_INNER)
         self._invoke(self._looking, parts)
         found = {}
         for name in fetch:
             try:
                 found[name] = np.array(self._looking.get_tensor(places[name]))
             except ValueError as error:
-                raise InvalidInput(f"the tensor {name!r} holds no data: {error}", where=self._where) from error
+                why = f"the tensor {name!r} holds no data: {error}"
+                raise InvalidInput(why, where=self._where, remedy=_INNER) from error
         return found
 
     def _invoke(self, interpreter: Any, parts: Mapping[str, np.ndarray]) -> None:
@@ -181,7 +183,9 @@ def _read(path: Path) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise InvalidModel(f"can't be read: {error.strerror}", where=str(path)) from error
+        raise InvalidModel(
+            f"can't be read: {error.strerror}", where=str(path), remedy="name a .tflite file that is there"
+        ) from error
     if content[4:8] != _MAGIC:
         raise InvalidModel("is no TFLite file", where=str(path), remedy="its fifth to eighth byte should be TFL3")
     return content

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from trueport.errors import InvalidInput
 from trueport.ir.ports import Port
 from trueport.runtimes.base import Model
 
@@ -30,6 +29,5 @@ class TorchModel(Model):
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
         if fetch is None:
             return self._eager(feeds)
-        if self._inner is None:
-            raise InvalidInput("inner values of this module can't be fetched")
+        assert self._inner is not None, "only a module that was walked has inner values to fetch"
         return self._inner(feeds, fetch)

@@ -82,6 +82,12 @@ def pursue(
     worst = _worst(walk, oracle, executions, target, inputs, k)
     ends = _ends(target, outputs)
     aligned = align(walk, target, ends, worst)
+    if not aligned.inner():
+        raise UsageError(
+            f"no value in {target.runtime} can be looked at",
+            where="the target",
+            remedy="trueport verify compares the outputs; locate looks into ONNX, SavedModel and TFLite targets",
+        )
     found = replace(locate(walk, aligned, worst, k=k, memory=memory, everything=everything), feeds=worst)
     if found.culprit is None:
         return Pursuit(found, aligned)

@@ -95,7 +95,8 @@ class WideEvaluator:
             raise
         except Exception as error:  # the reference raises many kinds for what it can't do
             why = f"can't be evaluated in float64: {type(error).__name__}: {str(error)[:200]}"
-            raise NoOracle(why, where=place(node)) from error
+            remedy = "declare the operator with reference=… (--ops FILE)"
+            raise NoOracle(why, where=place(node), remedy=remedy) from error
 
     def value(self, value: ir.Value, held: Mapping[ir.Value, Any]) -> Any:
         """A value that was made, or a constant, widened."""
