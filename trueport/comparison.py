@@ -132,8 +132,7 @@ def locate(
     if located.culprit is None or reproduce is None:
         return located
     place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else None
-    wishes: dict[str, Any] = {"source": plain, "registry": known, "k": k, "anonymize": anonymize}
-    made = write_reproducer(located.culprit, found.target, located.feeds, place, **wishes)
+    made = write_reproducer(located.culprit, located.feeds, place, registry=known, k=k, anonymize=anonymize)
     return replace(located, reproducer=str(made))
 
 

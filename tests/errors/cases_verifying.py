@@ -110,6 +110,13 @@ def _of_the_reference() -> None:
     loaded.run({"x": np.eye(3)}, fetch=["q"])
 
 
+def _anonymous_function() -> None:
+    signature = [tf.TensorSpec([2], tf.float32, name="x")]
+    source = tf.function(lambda x: tf.nn.relu(x), input_signature=signature, autograph=False)
+    target = _named("b.onnx", "(float[2] x) => (float[2] y) { y = Neg(x) }")
+    trueport.locate(source, target, reproduce="case", anonymize=True)
+
+
 def _inner(tensor: str) -> None:
     trueport.load(_tflite()).run({"x": _X}, fetch=[tensor])
 
@@ -144,6 +151,7 @@ CASES = [
     Case("locate-in-a-tflite-source", lambda: cli("locate", _tflite(), _tflite())),
     Case("locate-with-little-memory", lambda: cli("locate", model(), model("target.onnx"), "--memory", "1MB")),
     Case("locate-on-no-inputs", lambda: trueport.locate(model(), model("target.onnx"), data=[])),
+    Case("locate-anonymize-a-function", _anonymous_function),
     Case("locate-in-a-module-as-target", lambda: trueport.locate(_named("a.onnx", _TWO % "Relu"), torch.nn.ReLU())),
     _located("locate-without-kernels", _DET % "Neg", _DET % "Abs"),
     _located("locate-behind-a-sequence", _JOINED % "y = ConcatFromSequence<axis=0>(s)", _JOINED % _NEGATED),

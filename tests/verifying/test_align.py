@@ -64,6 +64,58 @@ def test_what_is_right_under_other_names_is_right(model: str) -> None:
     assert not any(step.ratio > found.k for step in found.steps)
 
 
+def model(text: str, **weights: np.ndarray) -> onnx.ModelProto:
+    made = onnx.parser.parse_model('<ir_version: 10, opset_import: ["" : 21]> ' + text)
+    made.graph.initializer.extend(onnx.numpy_helper.from_array(array, name) for name, array in weights.items())
+    return made
+
+
+def square(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(4, 4)).astype(np.float32)
+
+
+def test_of_values_with_equal_numbers_each_goes_with_what_uses_it() -> None:
+    source = model(
+        """a (float[3,4] x) => (float[3,4] y) {
+        a = Relu(x) b = Relu(x) c = MatMul(a, v) d = MatMul(b, w) y = Add(c, d) }""",
+        v=square(1),
+        w=square(2),
+    )
+    other = model(
+        """a (float[3,4] x) => (float[3,4] y) {
+        p = Relu(x) q = Relu(x) r = MatMul(p, w2) s = MatMul(q, v2) y = Add(s, r) }""",
+        v2=square(1),
+        w2=square(2) * np.float32(1.5),
+    )
+    found = trueport.locate(source, other, everything=True)
+    assert {step.value: step.target_value for step in found.steps} == {"a": "q", "b": "p", "c": "s", "d": "r", "y": "y"}
+    assert found.culprit is not None
+    assert found.culprit.value == "d"
+    assert found.culprit.causes[0].what == "weight B differs in 16 of 16 elements"
+
+
+def test_structure_is_followed_past_what_the_target_does_not_have() -> None:
+    """The sum with zero is gone; of two operators of one kind the first is the first."""
+    source = model(
+        """a (float[3,4] x) => (float[3,4] y) { c = MatMul(x, v) d = Add(c, zero)
+        e = LeakyRelu <alpha = 0.2> (d) f = LeakyRelu <alpha = 0.5> (e) g = MatMul(f, w) y = Tanh(g) }""",
+        v=square(1),
+        w=square(2),
+        zero=np.zeros(4, np.float32),
+    )
+    other = model(
+        """a (float[3,4] x) => (float[3,4] y) { p = MatMul(x, v2)
+        q = LeakyRelu <alpha = 0.3> (p) r = LeakyRelu <alpha = 0.5> (q) s = MatMul(r, w2) y = Tanh(s) }""",
+        v2=square(1),
+        w2=square(2),
+    )
+    found = trueport.locate(source, other, everything=True)
+    assert {step.value: step.target_value for step in found.steps} == {"c": "p", "e": "q", "f": "r", "g": "s", "y": "y"}
+    assert found.culprit is not None
+    assert (found.culprit.value, len(found.culprit.within)) == ("e", 1)
+    assert "alpha = 0.3" in found.culprit.causes[0].what
+
+
 def test_channels_that_another_tool_moved() -> None:
     known = next(known for known in KNOWN if known.name == "cubic_coefficient")
     found = trueport.locate(known.make(), known.target(KEPT), samples=2)

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -15,6 +16,8 @@ import tensorflow as tf
 import trueport
 from bench.faults.kinds import FAULTS, faulty
 from bench.faults.zoo import ZOO
+from bench.known_faults import KEPT, KNOWN
+from trueport.errors import UsageError
 from trueport.runtimes.base import Model
 
 BLIND = "import sys; sys.modules['trueport'] = None; exec(open('show.py').read())"
@@ -73,6 +76,72 @@ def test_a_part_of_a_saved_model_shows_the_fault_by_itself(model: str, fault: st
     done = shown(tmp_path / "case")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "source departs: False  target departs: True" in done.stdout
+
+
+def lite(model: onnx.ModelProto, place: Path) -> Path:
+    return trueport.convert(model, to="tflite", verify=False).save(place)
+
+
+@pytest.mark.parametrize(
+    ("model", "fault", "op"),
+    [("cnn", "bias lost", "Conv"), pytest.param("unet", "coordinates", "Resize", marks=pytest.mark.slow)],
+)
+def test_a_part_of_a_tflite_file_shows_the_fault_by_itself(model: str, fault: str, op: str, tmp_path: Path) -> None:
+    source, changed = put(model, fault)
+    found = trueport.locate(source, lite(changed, tmp_path / "m.tflite"), reproduce=tmp_path / "case")
+    assert found.culprit is not None
+    assert found.culprit.op == op
+    done = shown(tmp_path / "case")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "source departs: False  target departs: True" in done.stdout
+    assert (tmp_path / "case" / "target.tflite").stat().st_size < (tmp_path / "m.tflite").stat().st_size
+
+
+def keras_network() -> Any:
+    import keras
+
+    keras.utils.set_random_seed(0)
+    layers = keras.layers
+    return keras.Sequential(
+        [
+            layers.Input((8, 8, 3), name="image"),
+            layers.Conv2D(4, 3),
+            layers.LeakyReLU(negative_slope=0.2),
+            layers.Flatten(),
+            layers.Dense(6, activation="softmax", name="scores"),
+        ]
+    )
+
+
+def test_both_parts_of_a_keras_source_and_a_tflite_target(tmp_path: Path) -> None:
+    """One element of a weight is changed; the parts are a SavedModel and a TFLite file, so TensorFlow is enough."""
+    source, other = keras_network(), keras_network()
+    weights = other.get_weights()
+    weights[2][7, 3] += 0.5
+    other.set_weights(weights)
+    file = tmp_path / "m.tflite"
+    file.write_bytes(tf.lite.TFLiteConverter.from_keras_model(other).convert())
+    found = trueport.locate(source, file, reproduce=tmp_path / "case")
+    assert found.culprit is not None
+    assert (found.culprit.op, found.culprit.origin) == ("MatMul", ("layer scores",))
+    assert found.culprit.causes[0].what == "weight B differs in 1 of 864 elements"
+    assert "first at [7, 3]" in found.culprit.causes[0].evidence
+    assert "onnxruntime" not in (tmp_path / "case" / "show.py").read_text()
+    done = shown(tmp_path / "case")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 and 1 nodes" in found.reproducer
+    with pytest.raises(UsageError, match="can't be given random weights"):
+        trueport.locate(source, file, reproduce=tmp_path / "other", anonymize=True)
+
+
+@pytest.mark.parametrize("name", ["old_bicubic", pytest.param("whole_remainder", marks=pytest.mark.slow)])
+def test_parts_under_names_of_another_tool(name: str, tmp_path: Path) -> None:
+    """Of a TensorFlow function and an ONNX file by tf2onnx, and of an ONNX model and a SavedModel by onnx2tf."""
+    known = next(known for known in KNOWN if known.name == name)
+    found = trueport.locate(known.make(), known.target(KEPT), reproduce=tmp_path / "case")
+    done = shown(tmp_path / "case")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "shows the fault" in found.reproducer
 
 
 def test_the_script_tells_rounding_from_the_fault(tmp_path: Path) -> None:

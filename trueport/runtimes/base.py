@@ -66,6 +66,10 @@ class Model(ABC):
         known = self.inner()
         return {port.name: port.name for port in self.outputs if port.name in known}
 
+    def input_values(self) -> Mapping[str, InnerValue]:
+        """Inputs by name: the name under which :meth:`cut` takes each, and the order of axes that it takes."""
+        return {port.name: InnerValue(port.name) for port in self.inputs}
+
     @property
     def keeps_names(self) -> bool:
         """Whether inner values stand under the source's names, as Trueport records them."""

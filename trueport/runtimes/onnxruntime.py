@@ -183,25 +183,36 @@ class OnnxRuntimeModel(Model):
             ) from error
 
     def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
-        """The given values keep their names; where one is held in another order, a transpose leads to it."""
+        """The given values keep their names; where one is held otherwise, a transpose or a copy leads to it."""
         held = {name: self._inner[name] for name in fed if name in self._inner}
         wanted = self._inner.get(fetch, InnerValue(fetch))
         part = self._between({value.tensor: fed[name] for name, value in held.items()}, [wanted.tensor])
         for name, value in held.items():
-            if value.perm:
-                turned = onnx.helper.make_node("Transpose", [name], [value.tensor], perm=value.perm)
-                part.graph.node.insert(0, turned)
-                own = next(i for i in part.graph.input if i.name == value.tensor)
+            own = next((i for i in part.graph.input if i.name == value.tensor != name), None)
+            if own is not None:
+                order: dict[str, Any] = {"perm": value.perm} if value.perm else {}
+                kind = "Transpose" if value.perm else "Identity"
+                part.graph.node.insert(0, onnx.helper.make_node(kind, [name], [value.tensor], **order))
                 own.name = name
         if wanted.perm:
             back = [int(axis) for axis in np.argsort(wanted.perm)]
             part.graph.node.append(onnx.helper.make_node("Transpose", [wanted.tensor], ["reproduced"], perm=back))
             part.graph.output[0].name = "reproduced"
+        self._settle(part, {port.name: feeds[port.name] for port in self.inputs if port.name not in fed})
         for tensor in pruned(part).graph.initializer:
             if onnx.external_data_helper.uses_external_data(tensor):
                 onnx.external_data_helper.load_external_data_for_tensor(tensor, str(self._folder))
                 tensor.ClearField("data_location")
         onnx.save(part, place)
+
+    def _settle(self, part: onnx.ModelProto, feeds: Mapping[str, Any]) -> None:
+        """Inputs of the model that a part reads beside those it is given become constants."""
+        for port in self.inputs:
+            held = next((value for value in part.graph.input if value.name == port.name), None)
+            if held is not None and port.name in feeds:
+                array = np.asarray(_feed(port, feeds[port.name]))
+                part.graph.initializer.append(onnx.numpy_helper.from_array(array, port.name))
+                part.graph.input.remove(held)
 
     def _between(self, given: Mapping[str, Any], wanted: Sequence[str]) -> onnx.ModelProto:
         """The nodes that make ``wanted`` out of ``given`` and the model's inputs."""

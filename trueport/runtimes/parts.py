@@ -1,11 +1,11 @@
 """Parts of models that were written as models of their own: run, counted, given other weights.
 
-A part is what ``Model.cut`` writes: an ``.onnx`` file, or a SavedModel with a function ``part``.
+A part is what ``Model.cut`` writes: an ``.onnx`` or ``.tflite`` file, or a SavedModel with a function ``part``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +13,22 @@ import numpy as np
 import onnx
 
 from trueport.lazy import LazyModule
-from trueport.runtimes import parts_tensorflow
+from trueport.runtimes import parts_tensorflow, parts_tflite
 
-__all__ = ["PART_NAMES", "count_nodes", "part_weights", "pruned", "replace_weights", "run_part"]
+__all__ = ["PART_ENDINGS", "count_nodes", "part_weights", "pruned", "replace_weights", "run_part"]
 
-PART_NAMES: Mapping[str, str] = {"onnxruntime": "target.onnx", "tensorflow": "target"}
-"""By runtime: the file or folder that a reproducer's target is."""
+PART_ENDINGS: Mapping[str, str] = {"onnxruntime": ".onnx", "tensorflow": "", "tflite": ".tflite"}
+"""By runtime: how the name of a part ends; a SavedModel is a folder."""
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 
 
-def run_part(place: Path, names: Sequence[str], inputs: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Its one result on inputs by name; ``names``: those it was cut with, in their order."""
+def run_part(place: Path, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Its one result on the inputs it was cut with, by name."""
     if place.is_dir():
-        return parts_tensorflow.run_part(place, [inputs[name] for name in names])
+        return parts_tensorflow.run_part(place, [inputs[name] for name in sorted(inputs)])
+    if place.suffix == PART_ENDINGS["tflite"]:
+        return parts_tflite.run_part(place, inputs)
     session = ort.InferenceSession(str(place), providers=["CPUExecutionProvider"])
     return np.asarray(session.run(None, {i.name: inputs[i.name] for i in session.get_inputs()})[0])
 
@@ -38,6 +40,8 @@ def part_weights(place: Path) -> dict[str, np.ndarray] | None:
     """
     if place.is_dir():
         return parts_tensorflow.part_weights(place)
+    if place.suffix == PART_ENDINGS["tflite"]:
+        return None
     graph = onnx.load(place).graph
     nodes = [node for node in graph.node if node.op_type == "Constant" and node.attribute[0].HasField("t")]
     found = {f"constant {node.output[0]}": onnx.numpy_helper.to_array(node.attribute[0].t) for node in nodes}
@@ -60,6 +64,8 @@ def count_nodes(place: Path) -> int:
     """Operations that compute something; constants and reads of weights do not count."""
     if place.is_dir():
         return parts_tensorflow.count_nodes(place)
+    if place.suffix == PART_ENDINGS["tflite"]:
+        return parts_tflite.count_nodes(place)
     return sum(node.op_type != "Constant" for node in onnx.load(place).graph.node)
 
 

@@ -145,6 +145,8 @@ def _definition(graph: Any, needed: set[Any], given: Collection[str]) -> Any:
             data = [name for name in node.input if not name.startswith("^")]
             del copy.input[:]
             copy.input.extend(data)
+            # Where it was to be computed may be said by an operation outside of the part, too.
+            copy.attr.pop("_class", None)
     used = _called(part.node, {function.signature.name: function for function in whole.library.function})
     part.library.function.extend(function for function in whole.library.function if function.signature.name in used)
     part.library.gradient.extend(g for g in whole.library.gradient if g.function_name in used)

@@ -19,6 +19,7 @@ from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port, pack, unpack
 from trueport.lazy import LazyModule
 from trueport.runtimes.base import Model, Operation
+from trueport.runtimes.parts_tflite import write_part
 
 __all__ = ["Kernels", "Quantization", "TfliteModel", "is_tflite"]
 
@@ -81,6 +82,9 @@ class TfliteModel(Model):
     def output_values(self) -> Mapping[str, str]:
         return {name: details["name"] for name, details in self._outs.items() if details["name"] in self._tensors}
 
+    def input_values(self) -> Mapping[str, InnerValue]:
+        return {name: InnerValue(details["name"]) for name, details in self._ins.items()}
+
     def operations(self) -> Sequence[Operation]:
         names = {details["index"]: details["name"] for details in self._interpreter.get_tensor_details()}
         # Not public: there is no other way to the operators of a loaded file.
@@ -95,6 +99,13 @@ class TfliteModel(Model):
             if found["op_name"] != "DELEGATE"
         ]
 
+    def constants(self) -> Mapping[str, Any]:
+        """Under the names that they have here."""
+        made = {name for operation in self.operations() for name in operation.outputs}
+        taken = {details["name"] for details in self._ins.values()}
+        read = {name for operation in self.operations() for name in operation.inputs} - made - taken
+        return {name: np.array(self._interpreter.get_tensor(self._tensors[name]["index"])) for name in sorted(read)}
+
     def quantization(self) -> Mapping[str, Quantization]:
         """Of all quantized tensors, by their names, and of inputs and outputs by the signature's."""
         return {
@@ -104,6 +115,13 @@ class TfliteModel(Model):
             for name, details in {**self._tensors, **self._ins, **self._outs}.items()
             if len((found := details["quantization_parameters"])["scales"])
         }
+
+    def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
+        """A TFLite file that takes the given tensors by the names they have here."""
+        places = {name: details["index"] for name, details in self._tensors.items()}
+        own = {self._ins[port.name]["index"]: pack(port, feeds[port.name])[port.parts[0]] for port in self.inputs}
+        given = {places[name]: np.asarray(array) for name, array in fed.items()}
+        write_part(self._content, given, own, places[fetch], place)
 
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
         parts = {port.name: pack(port, feeds[port.name])[port.parts[0]] for port in self.inputs}

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from trueport.errors import UsageError
 from trueport.ir.artifact import InnerValue
 from trueport.runtimes.base import Model, Operation
 from trueport.verifying.families import family
@@ -104,15 +103,31 @@ class AlignedModel(Model):
         made = self._model.segment(given, keys, feeds)
         return {name: _back(made[self._values[name].tensor], self._values[name].perm) for name in fetch}
 
-    def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
-        renamed = [n for n in (*fed, fetch) if n in self._values and self._values[n] != InnerValue(n)]
-        if renamed:
-            raise UsageError(
-                "the target calls its values otherwise, so its part can't be written under the source's names",
-                where=renamed[0],
-                remedy="leave --reproduce out",
-            )
-        self._model.cut(fed, fetch, feeds, place)
+    def constants_before(self, value: str) -> Iterator[tuple[str, Any]]:
+        """Weights of the operations that make a value out of aligned ones, under the target's names."""
+        known, stored = self._model.inner(), self._model.constants()
+        aligned = {known[held.tensor].tensor for held in self._values.values() if held.tensor in known}
+        waiting = [known[self._values[value].tensor].tensor] if value in self._values else []
+        seen = set(waiting)
+        while waiting:
+            maker = self._makers.get(waiting.pop(0))
+            fresh = [t for t in (maker.inputs if maker is not None else ()) if t not in seen]
+            seen.update(fresh)
+            waiting += [tensor for tensor in fresh if tensor not in aligned]
+            yield from ((tensor, stored[tensor]) for tensor in fresh if tensor in stored)
+
+    def write_part(
+        self, given: Mapping[str, Any], ports: Mapping[str, str], fetch: str, feeds: Mapping[str, Any], place: Path
+    ) -> tuple[dict[str, InnerValue], InnerValue]:
+        """The part under the target's own names: for each given value, and for what it makes, the name and the order.
+
+        ``ports``: which of the given values are inputs of the model, and their names as such.
+        """
+        inputs = self._model.input_values()
+        taken = {name: inputs[ports[name]] if name in ports else self._values[name] for name in given}
+        turned = {taken[name].tensor: _turned(np.asarray(array), taken[name].perm) for name, array in given.items()}
+        self._model.cut(turned, self._values[fetch].tensor, feeds, place)
+        return taken, self._values[fetch]
 
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
         if fetch is None:
@@ -156,6 +171,10 @@ class _Aligner:
         order = {made: index for index, o in enumerate(self._operations) for made in o.outputs}
         self._order = {key: order.get(known[key].tensor, 0) for key in self._keys}
         self._ops = {made: o for o in self._operations for made in o.outputs}
+        self._named = {known[key].tensor: key for key in self._keys}
+        self._users = _users(self._operations)
+        self._makers = {name: place for place in self.walk.places for name in place.makes}
+        self._readers = _readers(self.walk.places)
         # Outputs are what they are said to be, however wrong their numbers.
         self._values: dict[str, InnerValue] = dict(ends)
         by_name = self._by_name()
@@ -194,13 +213,13 @@ class _Aligner:
         marks = {key: mark for key in self._keys if (mark := sketch(self._targets.get(key))) is not None}
         before = len(self._values)
         used = {held.tensor for held in self._values.values()}
-        makers = {name: place for place in self.walk.places for name in place.makes}
         for name in self.names:
             mark = sketch(self._sources.get(name))
             if name in self._values or mark is None:
                 continue
-            after = max((self._order[h.tensor] for h in self._known_before(makers[name])), default=-1)
-            best = self._nearest(name, mark, marks, makers[name], after, used)
+            place = self._makers[name]
+            after = max((self._order[h.tensor] for h in self._known_before(place)), default=-1)
+            best = self._nearest(name, mark, marks, place, after, used)
             if best is not None:
                 self._values[name] = best
                 used.add(best.tensor)
@@ -210,15 +229,35 @@ class _Aligner:
         self, name: str, mark: Sketch, marks: Mapping[str, Sketch], place: Place, after: int, used: set[str]
     ) -> InnerValue | None:
         """Of the values with these numbers the first that is not taken, one of the same kind of operator before all."""
-        found: list[tuple[tuple[bool, bool, int], InnerValue]] = []
+        found: list[tuple[tuple[bool, bool], str, InnerValue]] = []
         for key, other in marks.items():
             # Two values in one tensor: only where one is the other, moved.
             if self._order[key] < after or not mark.near(other) or (key in used and place.op not in _MOVES):
                 continue
             pair = self._pair(name, key)
             if pair is not None and pair[1] < _CLOSE:
-                found.append(((key in used, not self._same_kind(place, key), self._order[key]), pair[0]))
-        return min(found, key=lambda item: item[0])[1] if found else None
+                found.append(((key in used, not self._same_kind(place, key)), key, pair[0]))
+        best = [(key, held) for score, key, held in found if score == min(score for score, *_ in found)]
+        if len(best) > 1:
+            best.sort(key=lambda item: self._unlikeness(name, place, item[0]))
+        return best[0][1] if best else None
+
+    def _unlikeness(self, name: str, place: Place, key: str) -> tuple[bool, int, int]:
+        """Of values with the same numbers: made of other ones, used otherwise, later in the graph."""
+        tensor = self.target.inner()[key].tensor
+        users = self._users.get(tensor, [])
+        alike = sum(max((self._agree(reader, user) for user in users), default=0) for reader in self._readers[name])
+        tensors = {self.target.inner()[held.tensor].tensor for held in self._values.values()}
+        wanted = {self.target.inner()[held.tensor].tensor for held in self._known_before(place)}
+        return self._aligned_before(key, tensors) != wanted, -alike, self._order[key]
+
+    def _agree(self, reader: Place, user: Operation) -> int:
+        """How much two operations are alike: not at all, of one kind, and with the same numbers."""
+        if family(reader.op) != family(user.op) or not user.outputs:
+            return 0
+        key = self._named.get(user.outputs[0], "")
+        mine, theirs = sketch(self._sources.get(reader.makes[0])), sketch(self._targets.get(key))
+        return 2 if mine is not None and theirs is not None and mine.near(theirs) else 1
 
     def _same_kind(self, place: Place, key: str) -> bool:
         maker = self._ops.get(self.target.inner()[key].tensor)
@@ -228,47 +267,65 @@ class _Aligner:
         return (self._values[name] for name in place.reads if name in self._values)
 
     def _by_structure(self) -> int:
-        """What is made of aligned values by the same kind of operator, if only one is."""
+        """What is made of aligned values by the same kind of operator, if only one is; what lies between may be not."""
         before = len(self._values)
-        made = set(self.names)
         tensors = {self.target.inner()[held.tensor].tensor for held in self._values.values()}
         candidates = [key for key in self._keys if self.target.inner()[key].tensor not in tensors]
         for place in self.walk.places:
             for name in place.makes:
-                if name in self._values or not all(r in self._values or r not in made for r in place.reads):
+                if name in self._values:
                     continue
-                fitting = [key for key in candidates if self._may_be(place, name, key, tensors)]
+                wanted, depth = self._behind(place)
+                fitting = [key for key in candidates if self._may_be(place, name, key, wanted, tensors)]
+                if len(fitting) > 1:
+                    fitting = [key for key in fitting if self._depth(key, tensors) == depth]
                 if len(fitting) == 1:
                     self._values[name] = InnerValue(fitting[0], self._likely_order(place, name, fitting[0]))
                     tensors.add(self.target.inner()[fitting[0]].tensor)
                     candidates.remove(fitting[0])
         return len(self._values) - before
 
-    def _may_be(self, place: Place, name: str, key: str, tensors: set[str]) -> bool:
+    def _behind(self, place: Place) -> tuple[set[str], int]:
+        """The target's tensors of the nearest aligned values behind a place, and how many of its kind lie between."""
+        waiting, found, between = list(place.reads), set(), set[Place]()
+        while waiting:
+            read = waiting.pop()
+            maker = self._makers.get(read)
+            if read in self._values:
+                found.add(self.target.inner()[self._values[read].tensor].tensor)
+            elif maker is not None and maker not in between:
+                between.add(maker)
+                waiting += maker.reads
+        return found, sum(family(other.op) == family(place.op) for other in between)
+
+    def _depth(self, key: str, tensors: set[str]) -> int:
+        """How many of its kind lie between a value of the target and the aligned ones behind it."""
+        maker = self._ops[self.target.inner()[key].tensor]
+        between = [o for o in self._between(maker, tensors) if o is not maker]
+        return sum(family(other.op) == family(maker.op) for other in between)
+
+    def _may_be(self, place: Place, name: str, key: str, wanted: set[str], tensors: set[str]) -> bool:
         mine, theirs = self._sources.get(name), self._targets.get(key)
         if not self._same_kind(place, key) or mine is None or theirs is None:
             return False
         if sorted(np.shape(mine)) != sorted(np.shape(theirs)):
             return False
-        inner = [self._values[read] for read in place.reads if read in self._values]
-        wanted = {self.target.inner()[held.tensor].tensor for held in inner}
         return self._aligned_before(key, tensors) == wanted
 
     def _aligned_before(self, key: str, tensors: set[str]) -> set[str]:
         """The nearest aligned values that a value of the target is made from."""
         maker = self._ops.get(self.target.inner()[key].tensor)
-        waiting = list(maker.inputs) if maker is not None else []
-        found: set[str] = set()
-        seen: set[str] = set()
-        while waiting:
-            tensor = waiting.pop()
-            if tensor in seen:
-                continue
-            seen.add(tensor)
-            if tensor in tensors:
-                found.add(tensor)
-            elif tensor in self._ops:
-                waiting += self._ops[tensor].inputs
+        passed = self._between(maker, tensors) if maker is not None else []
+        return {tensor for operation in passed for tensor in operation.inputs if tensor in tensors}
+
+    def _between(self, maker: Operation, tensors: set[str]) -> list[Operation]:
+        """An operation of the target and those behind it, up to aligned values."""
+        found, seen = [maker], set(maker.outputs)
+        for operation in found:
+            for tensor in operation.inputs:
+                if tensor not in seen and tensor not in tensors and tensor in self._ops:
+                    seen.update(self._ops[tensor].outputs)
+                    found.append(self._ops[tensor])
         return found
 
     def _likely_order(self, place: Place, name: str, key: str) -> tuple[int, ...] | None:
@@ -279,6 +336,22 @@ class _Aligner:
         before = [self._values[read].perm or tuple(range(np.ndim(self._sources[read]))) for read in inner]
         chosen = next((perm for perm in before if perm in fitting), fitting[0])
         return None if chosen == tuple(range(len(chosen))) else chosen
+
+
+def _users(operations: Sequence[Operation]) -> dict[str, list[Operation]]:
+    found: dict[str, list[Operation]] = {}
+    for operation in operations:
+        for tensor in dict.fromkeys(operation.inputs):
+            found.setdefault(tensor, []).append(operation)
+    return found
+
+
+def _readers(places: Sequence[Place]) -> dict[str, list[Place]]:
+    found: dict[str, list[Place]] = {name: [] for place in places for name in place.makes}
+    for place in places:
+        for name in place.reads:
+            found.setdefault(name, []).append(place)
+    return found
 
 
 def _fetched(model: Model, feeds: Mapping[str, Any], names: Sequence[str]) -> Iterator[tuple[str, Any]]:

@@ -8,9 +8,10 @@ from typing import Any
 
 import onnx_ir as ir
 
+from trueport.runtimes.base import Model
 from trueport.verifying.judge import DEFAULT_K, Judgement
 
-__all__ = ["Alignment", "Cause", "Culprit", "Located", "NodeCase", "Step"]
+__all__ = ["Alignment", "Cause", "Culprit", "Located", "NodeCase", "Part", "Step"]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,24 @@ class NodeCase:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What makes the value that departs, in both models: what goes in, what comes out, what should."""
+
+    value: str
+    given: Mapping[str, Any]
+    """by the source's names, as a runtime gave them"""
+    ports: Mapping[str, str]
+    """which of them are inputs of the model: their names as such"""
+    result: Any
+    """what the source makes of it"""
+    truth: Any
+    noisy: tuple[Any, ...]
+    source: Model
+    target: Model
+    """whose inner values stand under the source's names"""
+
+
+@dataclass(frozen=True)
 class Cause:
     """An explanation with its evidence."""
 
@@ -82,6 +101,7 @@ class Culprit:
     """all nodes that it may be, where the target has no value between them; ``case`` is the one that is named"""
     target_value: str = ""
     target_node: str = ""
+    part: Part | None = field(default=None, repr=False, compare=False)
     within: tuple[str, ...] = ()
     """other nodes of the source that the target can't be looked into between"""
     misread: tuple[Any, ...] = field(default=(), repr=False, compare=False)

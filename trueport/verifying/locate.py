@@ -19,7 +19,7 @@ import numpy as np
 from trueport.errors import UsageError
 from trueport.fidelity import Verdict
 from trueport.verifying.align import AlignedModel
-from trueport.verifying.found import Cause, Culprit, Located, NodeCase, Step
+from trueport.verifying.found import Cause, Culprit, Located, NodeCase, Part, Step
 from trueport.verifying.gaps import Gaps
 from trueport.verifying.judge import DEFAULT_K, Judgement, judge
 from trueport.verifying.own import Owned, owned
@@ -225,9 +225,16 @@ class _Search:
             cases[0] if cases else None,
             tuple(cases),
             *self.target.own_names(name),
+            self._part(own),
             others,
             tuple(self.walk.hypotheses(own.gap.places, name, own.held)),
         )
+
+    def _part(self, own: Owned) -> Part:
+        ports = dict(zip(self.walk.start(self.feeds), self.feeds, strict=True))
+        inputs = {name: ports[name] for name in own.given if name in ports}
+        made = own.source, own.truth, own.noisy
+        return Part(own.judgement.name, own.given, inputs, *made, self.walk.executions[0], self.target)
 
     def _hidden(self) -> Culprit | None:
         names = [name for name in self.judged if name not in self.looked | self.dismissed]

@@ -28,6 +28,8 @@ class Owned:
     gap: Gap
     held: Mapping[str, Any]
     """what it was made from, as the steppers take it"""
+    given: Mapping[str, Any]
+    """the same, as a runtime gave it"""
     source: Any
     got: Any
     truth: Any
@@ -47,6 +49,7 @@ def owned(
     """All of some values at once; those whose part can't be evaluated are left out. ``known``: the source's values."""
     parts = {name: gaps.before(name, common) for name in names}
     inputs = walk.start(feeds)
+    plain = dict(zip(inputs, feeds.values(), strict=True))
     inner = dict.fromkeys(n for gap in parts.values() for n in gap.frontier if n not in inputs)
     needed = [name for name in dict.fromkeys((*inner, *names)) if name not in known]
     taken = {**known, **(walk.executions[0].run(feeds, fetch=needed) if needed else {})}
@@ -62,24 +65,38 @@ def owned(
         # Where the target holds both in one tensor, what is given there is what comes out.
         made = got[name] if alias is None else _reordered(given[alias], target, alias, name)
         held = {**{n: inputs[n] for n in gap.frontier if n in inputs}, **walk.taken(given)}
-        one = _one(walk, name, gap, held, taken[name], made, k)
+        one = _one(walk, name, gap, held, _given(gap, given, plain), taken[name], made, k)
         if one is not None:
             found[name] = one
     return found
 
 
-def _one(walk: Walkable, name: str, gap: Gap, held: Mapping[str, Any], source: Any, got: Any, k: float) -> Owned | None:
+def _given(gap: Gap, inner: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: inner[name] if name in inner else plain[name] for name in gap.frontier}
+
+
+def _one(
+    walk: Walkable,
+    name: str,
+    gap: Gap,
+    held: Mapping[str, Any],
+    given: Mapping[str, Any],
+    source: Any,
+    got: Any,
+    k: float,
+) -> Owned | None:
     try:
         truth, *noisy = (dict(stream(stepper, gap.places, held))[name] for stepper in walk.steppers)
     except NoOracle:
         return None
-    return Owned(judge(name, [source], got, truth, noisy, k=k), gap, held, source, got, truth, tuple(noisy))
+    return Owned(judge(name, [source], got, truth, noisy, k=k), gap, held, given, source, got, truth, tuple(noisy))
 
 
 def _mirrored(
     walk: Walkable, target: AlignedModel, feeds: Mapping[str, Any], parts: Mapping[str, Gap], k: float
 ) -> dict[str, Owned]:
     inputs = walk.start(feeds)
+    plain = dict(zip(inputs, feeds.values(), strict=True))
     needed = dict.fromkeys((*(n for gap in parts.values() for n in gap.frontier if n not in inputs), *parts))
     got = target.run(feeds, fetch=list(needed))
     found = {}
@@ -87,7 +104,7 @@ def _mirrored(
         given = {n: got[n] for n in gap.frontier if n not in inputs}
         held = {**{n: inputs[n] for n in gap.frontier if n in inputs}, **walk.taken(given)}
         source = walk.executions[0].segment(given, [name], feeds)[name]
-        one = _one(walk, name, gap, held, source, got[name], k)
+        one = _one(walk, name, gap, held, _given(gap, given, plain), source, got[name], k)
         if one is not None:
             found[name] = one
     return found

@@ -142,6 +142,10 @@ class PairedModel(Model):
     def keeps_names(self) -> bool:
         return self._model.keeps_names
 
+    def input_values(self) -> Mapping[str, InnerValue]:
+        own = self._model.input_values()
+        return {p.source: InnerValue(own[p.target].tensor, p.perm) for p in self._inputs}
+
     def operations(self) -> Sequence[Operation]:
         return self._model.operations()
 

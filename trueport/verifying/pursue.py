@@ -176,8 +176,9 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
     if misread:
         causes = tuple(Cause(h.kind, h.what, h.evidence) for _, h in misread)
         return _at(replace(culprit, causes=causes), misread[0][0])
+    stored = _own_weights(culprit)
     for case in culprit.cases:
-        causes = explain(case, target, k=k, registry=registry)
+        causes = explain(case, target, k=k, registry=registry, stored=stored)
         if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
             best = causes, case
         if causes[0].kind not in _VAGUE:
@@ -190,6 +191,14 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
     return _named(replace(culprit, causes=causes, case=case), case, walk)
 
 
+def _own_weights(culprit: Culprit) -> list[tuple[str, Any]]:
+    """Weights of another tool's target that go into what departs; where names are the source's they are looked up."""
+    part = culprit.part
+    if part is None or not isinstance(part.target, AlignedModel) or part.target.exact:
+        return []
+    return list(part.target.constants_before(part.value))
+
+
 def _misread(culprit: Culprit, k: float) -> list[tuple[Place, Any]]:
     """What the source's own framework gives where it reads a node otherwise, if that is what the target gives."""
     if not culprit.cases:
@@ -199,15 +208,15 @@ def _misread(culprit: Culprit, k: float) -> list[tuple[Place, Any]]:
 
 def _named(culprit: Culprit, case: NodeCase, walk: Walkable) -> Culprit:
     """The source's node that the chosen case stands for, where the culprit has several."""
-    within = set(culprit.within)
-    of = {case.node.name, *origins(case.node)} & within
-    place = next((place for place in walk.places if place.name in of), None)
+    of = ({case.node.name, *origins(case.node)} & set(culprit.within)) - {""}
+    itself = (place for place in walk.places if place.node is case.node)
+    place = next(itself, None) or next((place for place in walk.places if place.name in of), None)
     return culprit if place is None else _at(culprit, place)
 
 
 def _at(culprit: Culprit, place: Place) -> Culprit:
     """The culprit under the name of one of the nodes that it may be."""
-    if place.name not in culprit.within:
+    if culprit.value in place.makes or place.name not in culprit.within:
         return culprit
     others = tuple(name for name in (*culprit.within, culprit.node) if name != place.name)
     value = next(filter(None, place.makes), culprit.value)

@@ -1,13 +1,13 @@
-"""The smallest thing that still shows a fault: the node as ONNX, the target's part, inputs, a few lines of Python.
+"""The smallest thing that still shows a fault: both models' parts, each in its own form, inputs, a few lines of Python.
 
-What is written is run before it is handed over: the script compares both parts with the float64 truth of the node and
-with how far from it rounding may lead, so a difference that is rounding alone does not count as the fault.
+What is written is run before it is handed over: the script compares both parts with the float64 truth of the source's
+and with how far from it rounding may lead, so a difference that is rounding alone does not count as the fault.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,18 +19,18 @@ import onnx_ir as ir
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import NoOracle, UsageError
 from trueport.frontends.onnx.load import load_onnx
+from trueport.ir.artifact import InnerValue
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import Registry
 from trueport.passes.lower.model import lower_model
 from trueport.passes.outgoing import DEFAULT_OPSET
-from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
-from trueport.runtimes.parts import PART_NAMES, count_nodes, run_part
+from trueport.runtimes.parts import PART_ENDINGS, count_nodes, run_part
 from trueport.runtimes.wide.evaluate import captured
+from trueport.verifying.align import AlignedModel
 from trueport.verifying.anonymous import Anonymous, anonymized
-from trueport.verifying.causes.hypothesis import own_type
+from trueport.verifying.found import Culprit, Part
 from trueport.verifying.judge import DEFAULT_K, allowance
-from trueport.verifying.locate import Culprit, NodeCase
 from trueport.verifying.oracle import OnnxOracle
 from trueport.verifying.script import script
 
@@ -59,36 +59,53 @@ class Reproducer:
 class Pieces:
     """Both parts on disk, and what goes into them."""
 
-    folder: Path
-    names: tuple[str, ...]
-    """inputs of the target's part, in their order"""
-    arrays: Mapping[str, np.ndarray]
+    part: Part
+    source: Path
     target: Path
+    arrays: Mapping[str, np.ndarray]
+    """by the source's names"""
+    taken: Mapping[str, InnerValue]
+    """what the target's part calls them, and in which order it takes them"""
+    made: InnerValue
     registry: Registry
     k: float
 
     @property
-    def source(self) -> Path:
-        return self.folder / "source.onnx"
+    def runtimes(self) -> tuple[str, str]:
+        """Those that the parts need."""
+        return "tensorflow" if self.source.is_dir() else "onnxruntime", self.part.target.runtime
 
     def expected(self, arrays: Mapping[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
         """The truth of the source's part on inputs, and how far each element may be from it."""
+        if self.source.is_dir():
+            plain, exact, noisy = np.asarray(self.part.result), self.part.truth, list(self.part.noisy)
+            return (plain, np.zeros(())) if _is_whole(plain) else allowance(plain, exact, noisy, self.k)
         plain = next(iter(OnnxRuntimeModel(self.source, optimize=False).run(arrays).values()))
-        if plain.dtype.kind not in "fc" and plain.dtype.name != "bfloat16":
+        if _is_whole(plain):
             return plain, np.zeros(())
         try:
-            exact, noisy = OnnxOracle(load_onnx(onnx.load(self.source)), self.registry).run(arrays)
+            made, runs = OnnxOracle(load_onnx(onnx.load(self.source)), self.registry).run(arrays)
         except NoOracle:
             return plain, np.zeros(())
-        name = next(iter(exact))
-        return allowance(plain, exact[name], [run[name] for run in noisy], self.k)
+        name = next(iter(made))
+        return allowance(plain, made[name], [run[name] for run in runs], self.k)
 
     def shows(self, arrays: Mapping[str, np.ndarray]) -> bool:
         """Whether the target's part departs on these inputs, and the source's does not; as the script tells it."""
         truth, allowed = self.expected(arrays)
-        source = np.asarray(next(iter(OnnxRuntimeModel(self.source).run(arrays).values())))
-        target = run_part(self.target, self.names, arrays)
+        source = run_part(self.source, arrays)
+        given = {value.tensor: _turned(arrays[name], value) for name, value in self.taken.items()}
+        target = run_part(self.target, given)
+        target = np.transpose(target, np.argsort(self.made.perm)) if self.made.perm else target
         return departs(target, source, truth, allowed) and not departs(source, source, truth, allowed)
+
+
+def _is_whole(array: np.ndarray) -> bool:
+    return array.dtype.kind not in "fc" and array.dtype.name != "bfloat16"
+
+
+def _turned(array: np.ndarray, value: InnerValue) -> np.ndarray:
+    return np.ascontiguousarray(np.transpose(array, value.perm)) if value.perm else array
 
 
 def departs(value: np.ndarray, source: np.ndarray, truth: np.ndarray, allowed: np.ndarray) -> bool:
@@ -105,48 +122,47 @@ def departs(value: np.ndarray, source: np.ndarray, truth: np.ndarray, allowed: n
 
 def write_reproducer(
     culprit: Culprit,
-    target: Model,
     feeds: Mapping[str, Any],
     folder: Path,
     *,
-    source: Model | None = None,
     registry: Registry | None = None,
     k: float = DEFAULT_K,
     anonymize: bool = False,
 ) -> Reproducer:
-    """A folder: ``source.onnx``, the target's part, ``inputs.npz``, ``expected.npz`` and ``show.py``.
+    """A folder: both parts, ``inputs.npz``, ``expected.npz`` and ``show.py``, which ends with 0 if the target departs.
 
-    The script ends with 0 if the target departs. ``source`` gives the values that a node's graphs use of the graph
-    around them. With ``anonymize`` weights and inputs become random numbers as far as the fault still shows.
+    The source's part is a SavedModel for a TensorFlow source, else ``source.onnx``. With ``anonymize`` weights and
+    inputs become random numbers as far as the fault still shows.
     """
-    case = culprit.case
-    where = culprit.node or culprit.value
-    if case is None:
+    part, where = culprit.part, culprit.node or culprit.value
+    if part is None or not isinstance(part.target, AlignedModel):
         raise UsageError("the node could not be run by itself, so it can't be cut out", where=where)
-    if target.runtime not in PART_NAMES:
-        raise UsageError(f"parts of a model can't be written from {target.runtime}", where=where)
-    arrays = _arrays(case, source, feeds, where)
+    if part.target.runtime not in PART_ENDINGS:
+        raise UsageError(f"parts of a model can't be written from {part.target.runtime}", where=where)
+    if anonymize and part.source.runtime == "tensorflow":
+        raise UsageError(
+            "a part of a TensorFlow source can't be given random weights", where=where, remedy="leave --anonymize out"
+        )
+    arrays = _arrays(part, where)
     folder.mkdir(parents=True, exist_ok=False)
     try:
-        pieces = _write(case, target, feeds, arrays, folder, registry or onnx_operators(), k)
+        pieces = _write(culprit, part, part.target, feeds, arrays, folder, registry or onnx_operators(), k)
         hidden = anonymized(pieces) if anonymize else None
         given = hidden.inputs if hidden else arrays
         made = Reproducer(folder, count_nodes(pieces.source), count_nodes(pieces.target), pieces.shows(given), hidden)
-        _explain(made, culprit, target.runtime, pieces, given)
+        _explain(made, culprit, pieces, given)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return made
 
 
-def _explain(
-    made: Reproducer, culprit: Culprit, runtime: str, pieces: Pieces, arrays: Mapping[str, np.ndarray]
-) -> None:
+def _explain(made: Reproducer, culprit: Culprit, pieces: Pieces, arrays: Mapping[str, np.ndarray]) -> None:
     """Inputs, what is expected, and the script."""
     truth, allowed = pieces.expected(arrays)
     causes = "; ".join(cause.what for cause in culprit.causes) or "cause unknown"
     what = f"{culprit.op} departs from its source: {causes}"
-    words = script(what, runtime, list(arrays), list(pieces.names), shows=made.shows)
+    words = script(what, pieces.runtimes, list(arrays), (pieces.taken, pieces.made), shows=made.shows)
     (made.folder / "show.py").write_text(words, encoding="utf-8")
     np.savez(made.folder / "inputs.npz", *(_storable(array) for array in arrays.values()))
     np.savez(made.folder / "expected.npz", truth=_storable(truth), allowed=allowed)
@@ -156,61 +172,58 @@ def _storable(array: np.ndarray) -> np.ndarray:
     return array.astype(str) if array.dtype.kind == "O" else array
 
 
-def _arrays(case: NodeCase, source: Model | None, feeds: Mapping[str, Any], where: str) -> dict[str, np.ndarray]:
-    """What goes into the node, of the source's own types: its inputs, and what its graphs use from outside."""
-    pairs = zip(case.node.inputs, case.inputs, strict=True)
-    found = {v.name or "": own_type(v, a) for v, a in pairs if v is not None and v.const_value is None}
-    outer = [v.name or "" for v in captured(case.node) if v.const_value is None and v.name not in found]
-    inner = [name for name in outer if name not in feeds]
-    if inner and source is None:
-        raise UsageError("its graphs use values around it, so it can't be cut out", where=where)
-    found |= {name: feeds[name] for name in outer if name in feeds}
-    found |= source.run(feeds, fetch=inner) if inner and source is not None else {}
-    for name, array in found.items():
+def _arrays(part: Part, where: str) -> dict[str, np.ndarray]:
+    """What goes into the part, in the order of the names."""
+    for name, array in part.given.items():
         kept = isinstance(array, (np.ndarray, np.generic)) and np.asarray(array).dtype.kind in "fciubOUS"
         if not kept:
             raise UsageError(f"its input {name!r} is of a kind that NumPy's files don't hold", where=where)
-    return {name: np.asarray(found[name]) for name in sorted(found)}
+    return {name: np.asarray(part.given[name]) for name in sorted(part.given)}
 
 
 def _write(
-    case: NodeCase,
-    target: Model,
+    culprit: Culprit,
+    part: Part,
+    target: AlignedModel,
     feeds: Mapping[str, Any],
     arrays: Mapping[str, np.ndarray],
     folder: Path,
     registry: Registry,
     k: float,
 ) -> Pieces:
-    onnx.save(_one_node(case.node, case.output, arrays), folder / "source.onnx")
-    fed = {name: array for name, array in arrays.items() if name in target.inner() or name in feeds}
-    place = folder / PART_NAMES[target.runtime]
-    target.cut(fed, case.output, feeds, place)
-    return Pieces(folder, tuple(sorted(fed)), arrays, place, registry, k)
+    source = folder / ("source" if part.source.runtime == "tensorflow" else "source.onnx")
+    if part.source.runtime == "tensorflow":
+        part.source.cut(arrays, part.value, feeds, source)
+    else:
+        nodes = [case.node for case in reversed(culprit.cases)]
+        onnx.save(_as_model(nodes, part.value, arrays), source)
+    place = folder / f"target{PART_ENDINGS[target.runtime]}"
+    taken, made = target.write_part(arrays, part.ports, part.value, feeds, place)
+    return Pieces(part, source, place, arrays, taken, made, registry, k)
 
 
-def _one_node(node: ir.Node, output: str, arrays: Mapping[str, np.ndarray]) -> onnx.ModelProto:
-    """A model of the node alone, at an opset that ONNX Runtime runs."""
-    used = [value for value in (*node.inputs, *captured(node)) if value is not None]
+def _as_model(nodes: Sequence[ir.Node], output: str, arrays: Mapping[str, np.ndarray]) -> onnx.ModelProto:
+    """A model of a few nodes, at an opset that ONNX Runtime runs."""
+    used = [value for node in nodes for value in (*node.inputs, *captured(node)) if value is not None]
     constants = {v.name or "": v.const_value for v in used if v.const_value is not None}
     types = {v.name: v for v in used}
     inputs = [
         onnx.helper.make_tensor_value_info(name, int(_dtype(types[name], array)), array.shape)
         for name, array in arrays.items()
     ]
-    made = next(value for value in node.outputs if value.name == output)
+    made = next(value for node in nodes for value in node.outputs if value.name == output)
     shape = None if made.shape is None else [d if isinstance(d, int) else None for d in made.shape]
     outputs = [onnx.helper.make_tensor_value_info(output, int(made.dtype or 0), shape)]
     graph = onnx.helper.make_graph(
-        [ir.to_proto(node)],
+        [ir.to_proto(node) for node in nodes],
         "reproducer",
         inputs,
         outputs,
         [onnx.numpy_helper.from_array(np.asarray(tensor.numpy()), name) for name, tensor in constants.items()],
     )
     opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in CANONICAL_OPSETS.items()]
-    if node.domain not in CANONICAL_OPSETS:
-        opsets.append(onnx.helper.make_opsetid(node.domain, 1))
+    own = dict.fromkeys(node.domain for node in nodes if node.domain not in CANONICAL_OPSETS)
+    opsets += [onnx.helper.make_opsetid(domain, 1) for domain in own]
     model = ir.from_proto(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10))
     lower_model(model, DEFAULT_OPSET)
     return ir.to_proto(model)

@@ -1,8 +1,10 @@
-"""The script of a reproducer: it needs NumPy, ONNX Runtime, the target's runtime, and nothing else."""
+"""The script of a reproducer: it needs NumPy, the runtimes of the two parts, and nothing else."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+
+from trueport.ir.artifact import InnerValue
 
 __all__ = ["script"]
 
@@ -12,15 +14,15 @@ Ends with 0 if the target departs from the float64 truth by more than rounding e
 """
 
 import numpy as np
-import onnxruntime
 {imports}
 names = {names}
 stored, expected = np.load("inputs.npz"), np.load("expected.npz")
 inputs = {{name: stored[f"arr_{{i}}"] for i, name in enumerate(names)}}
 inputs = {{name: a.astype(object) if a.dtype.kind == "U" else a for name, a in inputs.items()}}
-session = onnxruntime.InferenceSession("source.onnx", providers=["CPUExecutionProvider"])
-source = session.run(None, {{i.name: inputs[i.name] for i in session.get_inputs()}})[0]
-{run}
+{source}
+# What the target calls them, in its order of axes.
+given = {given}
+{target}
 truth, allowed = expected["truth"], expected["allowed"]
 
 
@@ -38,23 +40,55 @@ for what, value in (("truth ", truth), ("source", source), ("target", target)):
 print("source departs:", departs(source), " target departs:", departs(target))
 raise SystemExit(0 if departs(target) and not departs(source) else 1)
 '''
-_RUNS: Mapping[str, tuple[str, str]] = {
-    "onnxruntime": (
-        "",
-        'other = onnxruntime.InferenceSession("target.onnx", providers=["CPUExecutionProvider"])\n'
-        "target = other.run(None, {{i.name: inputs[i.name] for i in other.get_inputs()}})[0]",
-    ),
-    "tensorflow": (
-        "import tensorflow as tf\n",
-        'loaded = tf.saved_model.load("target")\n'
-        "target = loaded.part(*(tf.constant(inputs[name]) for name in {fed})).numpy()",
-    ),
+_IMPORTS: Mapping[str, str] = {
+    "onnxruntime": "import onnxruntime",
+    "tensorflow": "import tensorflow as tf",
+    "tflite": "import tensorflow as tf",
+}
+_RUNS: Mapping[str, str] = {
+    "onnxruntime": """\
+session = onnxruntime.InferenceSession("{part}.onnx", providers=["CPUExecutionProvider"])
+{part} = session.run(None, {{i.name: {inputs}[i.name] for i in session.get_inputs()}})[0]""",
+    "tensorflow": """\
+loaded = tf.saved_model.load("{part}")
+{part} = loaded.part(*(tf.constant({inputs}[name]) for name in sorted({inputs}))).numpy()""",
+    "tflite": """\
+interpreter = tf.lite.Interpreter("{part}.tflite")
+for i in interpreter.get_input_details():
+    interpreter.resize_tensor_input(i["index"], {inputs}[i["name"]].shape)
+interpreter.allocate_tensors()
+for i in interpreter.get_input_details():
+    interpreter.set_tensor(i["index"], {inputs}[i["name"]])
+interpreter.invoke()
+{part} = interpreter.get_tensor(interpreter.get_output_details()[0]["index"])""",
 }
 
 
-def script(what: str, runtime: str, names: Sequence[str], fed: Sequence[str], *, shows: bool) -> str:
-    """``names``: all inputs in their order, ``fed``: those of the target's part."""
-    imports, run = _RUNS[runtime]
-    note = "" if shows else "\nBy itself this part does not show the fault: it takes more of the model."
-    plain = what.replace("\\", "/").replace('"""', "'''")
-    return _SCRIPT.format(what=plain, note=note, imports=imports, names=list(names), run=run.format(fed=list(fed)))
+def script(
+    what: str,
+    runtimes: tuple[str, str],
+    names: Sequence[str],
+    border: tuple[Mapping[str, InnerValue], InnerValue],
+    *,
+    shows: bool,
+) -> str:
+    """``names``: all inputs in their order; ``border``: what the target's part makes of them, and of its result."""
+    taken, made = border
+    given = ", ".join(f"{value.tensor!r}: {_turned(name, value)}" for name, value in taken.items())
+    target = _RUNS[runtimes[1]].format(part="target", inputs="given")
+    if made.perm:
+        target += f"\ntarget = np.transpose(target, np.argsort({made.perm!r}))"
+    return _SCRIPT.format(
+        what=what.replace("\\", "/").replace('"""', "'''"),
+        note="" if shows else "\nBy itself this part does not show the fault: it takes more of the model.",
+        imports="\n".join(dict.fromkeys(_IMPORTS[runtime] for runtime in runtimes)) + "\n",
+        names=list(names),
+        source=_RUNS[runtimes[0]].format(part="source", inputs="inputs"),
+        given=f"{{{given}}}",
+        target=target,
+    )
+
+
+def _turned(name: str, value: InnerValue) -> str:
+    plain = f"inputs[{name!r}]"
+    return f"np.ascontiguousarray(np.transpose({plain}, {value.perm!r}))" if value.perm else plain

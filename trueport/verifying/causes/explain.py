@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from trueport.verifying.causes.quantization import other_quantization
 from trueport.verifying.causes.shapes_of_error import error_patterns
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
 from trueport.verifying.causes.ties import near_ties
+from trueport.verifying.causes.weights import other_weights
 from trueport.verifying.judge import judge
 from trueport.verifying.locate import Cause, NodeCase
 
@@ -50,13 +51,20 @@ _UNIT = 1e5
 """Elements that go into a node per unit of work; a smaller node counts as one unit."""
 
 
-def explain(case: NodeCase, target: Model, *, k: float, registry: Registry | None = None) -> tuple[Cause, ...]:
-    """The causes that fit, likeliest first; never empty."""
+def explain(
+    case: NodeCase,
+    target: Model,
+    *,
+    k: float,
+    registry: Registry | None = None,
+    stored: Iterable[tuple[str, Any]] = (),
+) -> tuple[Cause, ...]:
+    """The causes that fit, likeliest first; never empty. ``stored``: weights of the target's part, by its own names."""
     found = [*direct_evidence(case, target), *declared(case, registry or onnx_operators(), target.runtime)]
     tried = 0
     elements = sum(np.size(array) for array in case.inputs if isinstance(array, np.ndarray))
     affordable = _WORK / max(1.0, elements / _UNIT)
-    for hypothesis in _hypotheses(case):
+    for hypothesis in _hypotheses(case, stored):
         if len(found) >= _ENOUGH or tried > affordable:
             break
         tried += 1
@@ -73,7 +81,8 @@ def _cause(hypothesis: Hypothesis) -> Cause:
     return Cause(hypothesis.kind, hypothesis.what, hypothesis.evidence)
 
 
-def _hypotheses(case: NodeCase) -> Iterator[Hypothesis]:
+def _hypotheses(case: NodeCase, stored: Iterable[tuple[str, Any]]) -> Iterator[Hypothesis]:
+    yield from other_weights(case, stored)
     for rule in RULES:
         yield from rule(case)
 
