@@ -12,6 +12,7 @@ __all__ = [
     "AGAINST_LARGEST",
     "AGAINST_ONE",
     "AGAINST_RESULT",
+    "AGAINST_STEPS",
     "AGAINST_TERMS",
     "APPROXIMATE",
     "BITWISE",
@@ -69,9 +70,11 @@ class Against(enum.Enum):
     """the first input times a number between zero and one"""
     LARGEST = "largest"
     """each number along the last axis is made from the largest of them"""
+    STEPS = "steps"
+    """whatever its steps add up: those of the function by which ONNX defines it, each by its own declaration"""
 
 
-AGAINST_RESULT, AGAINST_TERMS, AGAINST_ONE, AGAINST_INPUT, AGAINST_LARGEST = Against
+AGAINST_RESULT, AGAINST_TERMS, AGAINST_ONE, AGAINST_INPUT, AGAINST_LARGEST, AGAINST_STEPS = Against
 
 
 @dataclass(frozen=True)

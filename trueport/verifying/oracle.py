@@ -18,7 +18,8 @@ from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
 from trueport.runtimes.reference import custom_ops
 from trueport.runtimes.wide.evaluate import WideEvaluator
-from trueport.runtimes.wide.noise import rounding_noise
+from trueport.runtimes.wide.noise import RoundingNoise
+from trueport.verifying.bodies import body_of
 
 __all__ = ["OnnxOracle", "Oracle", "TensorflowOracle", "TorchOracle", "Truth"]
 
@@ -56,7 +57,7 @@ class OnnxOracle:
         self.model = model
         self.registry = registry
         self.exact = WideEvaluator(model, custom_ops([m for m in registry if m.reference]))
-        self.noisy = [self.exact.with_noise(rounding_noise(registry, seed + run)) for run in range(_NOISY_RUNS)]
+        self.noisy = [self.exact.with_noise(RoundingNoise(registry, seed + run), body_of) for run in range(_NOISY_RUNS)]
 
     def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The truth, and the noisy runs."""

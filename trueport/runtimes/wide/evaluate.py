@@ -1,7 +1,8 @@
 """The oracle: a canonical ONNX graph evaluated node by node in float64, by none of the runtimes that are compared.
 
-Operators are ONNX's own reference in NumPy, and a few kernels of this package. With ``noise`` every node also errs as
-a float of the model's own type may: inputs off by half a unit of the last place, results by their declared bound.
+Operators are ONNX's own reference in NumPy, and a few kernels of this package. Branches, loops and scans are walked
+node by node. With ``noise`` every node also errs as a float of the model's own type may: inputs off by half a unit of
+the last place, results by their declared bound.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import onnx
@@ -25,11 +26,22 @@ from trueport.runtimes.wide.cache import BoundedCache
 from trueport.runtimes.wide.kernels import KERNELS
 from trueport.runtimes.wide.widen import widened_array, widened_node
 
-__all__ = ["Noise", "Run", "WideEvaluator", "captured"]
+__all__ = ["Body", "Noise", "Run", "WideEvaluator", "captured"]
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
-Noise = Callable[[ir.Node, Sequence[Any], Run], Sequence[Any]]
-"""Runs a node with an error: ``noise(node, inputs, run)`` calls ``run(inputs)`` as it likes."""
+Body = Callable[[ir.Node], ir.Graph | None]
+"""The graph that says the same as a node in smaller steps; its inputs are those that the node has."""
+
+
+class Noise(Protocol):
+    """Errors that runs make."""
+
+    def __call__(self, node: ir.Node, inputs: Sequence[Any], run: Run) -> Sequence[Any]:
+        """Run a node with an error: it calls ``run(inputs)`` as it likes."""
+
+    def by_steps(self, node: ir.Node) -> bool:
+        """Whether a node errs as the steps do that it is made of."""
+
 
 _KERNEL_OUTPUTS = {"DynamicQuantizeLinear": 3}
 """Kernels with more results than one."""
@@ -44,12 +56,14 @@ class WideEvaluator:
         self._noise = noise
         self._runs: dict[ir.Node, Run] = {}
         self._constants = BoundedCache()
+        self._body: Body = lambda node: None
+        self._bodies: dict[ir.Node, ir.Graph | None] = {}
 
-    def with_noise(self, noise: Noise) -> WideEvaluator:
-        """The same model, its prepared nodes shared, evaluated with errors."""
+    def with_noise(self, noise: Noise, body: Body) -> WideEvaluator:
+        """The same model, its prepared nodes shared, evaluated with errors; ``body`` tells a node's steps."""
         other = WideEvaluator.__new__(WideEvaluator)
         other.__dict__.update(self.__dict__)
-        other._noise = noise
+        other._noise, other._body = noise, body
         return other
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,7 +98,7 @@ class WideEvaluator:
         """One node on given inputs; ``around`` holds what its graphs may see of the graph outside."""
         try:
             with np.errstate(all="ignore"):
-                walked = self._control_flow(node, inputs, around or {})
+                walked = self._walked(node, inputs, around or {})
                 if walked is not None:
                     return walked
                 run = self._runner(node, around or {})
@@ -111,14 +125,25 @@ class WideEvaluator:
         self._constants.put(value, array, getattr(array, "nbytes", 0))
         return array
 
-    def _control_flow(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
-        """If and Loop node by node, for a branch or a body may be a whole network; None for anything else."""
-        if node.domain or node.op_type not in ("If", "Loop"):
+    def _walked(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
+        """Node by node: control flow, whose body may be a whole network, and what errs by its steps; else None."""
+        walks = {"If": self._branch, "Loop": self._loop, "Scan": self._scan}
+        if not node.domain and node.op_type in walks:
+            return walks[node.op_type](node, inputs, around)
+        if self._noise is None or not self._noise.by_steps(node):
             return None
-        if node.op_type == "If":
-            taken = "then_branch" if bool(np.all(inputs[0])) else "else_branch"
-            return self._inside(node.attributes[taken].as_graph(), [], around)
-        return self._loop(node, inputs, around)
+        if node not in self._bodies:
+            self._bodies[node] = self._body(node)
+        body = self._bodies[node]
+        if body is None:
+            return None
+        given = {value: array for value, array in zip(node.inputs, inputs, strict=True) if value is not None}
+        made = iter(self._inside(body, list(given.values()), {}))
+        return [next(made) if value.name else None for value in node.outputs]
+
+    def _branch(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any]:
+        taken = "then_branch" if bool(np.all(inputs[0])) else "else_branch"
+        return self._inside(node.attributes[taken].as_graph(), [], around)
 
     def _inside(self, graph: ir.Graph, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any]:
         held = {**around, **dict(zip(graph.inputs, inputs, strict=True))}
@@ -142,6 +167,26 @@ class WideEvaluator:
                 rows.append(row)
             step += 1
         return [*state, *(np.stack(rows) for rows in collected)] if step else None
+
+    def _scan(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
+        """None where there is nothing to scan, as for a loop without a step."""
+        body = node.attributes["body"].as_graph()
+        count = node.attributes["num_scan_inputs"].as_int()
+        state = list(inputs[: len(inputs) - count])
+        axes, backward = (_per_value(node, f"scan_input_{kind}", count) for kind in ("axes", "directions"))
+        scanned = [np.moveaxis(np.asarray(a), axis, 0) for a, axis in zip(inputs[-count:], axes, strict=True)]
+        rows = [array[::-1] if back else array for array, back in zip(scanned, backward, strict=True)]
+        collected: list[list[Any]] = [[] for _ in body.outputs[len(state) :]]
+        for now in zip(*rows, strict=True):
+            made = self._inside(body, [*state, *map(np.asarray, now)], around)
+            state = made[: len(state)]
+            for made_before, array in zip(collected, made[len(state) :], strict=True):
+                made_before.append(array)
+        if not len(rows[0]):
+            return None
+        axes, backward = (_per_value(node, f"scan_output_{kind}", len(collected)) for kind in ("axes", "directions"))
+        stacked = [np.stack(listed[::-1] if back else listed) for listed, back in zip(collected, backward, strict=True)]
+        return [*state, *(np.moveaxis(array, 0, axis) for array, axis in zip(stacked, axes, strict=True))]
 
     def _runner(self, node: ir.Node, around: Mapping[ir.Value, Any]) -> Run:
         outer = list(captured(node))
@@ -175,6 +220,11 @@ class WideEvaluator:
             return list(evaluator.run(None, {n: a for n, a in zip(fed, arrays, strict=False) if n}))
 
         return run
+
+
+def _per_value(node: ir.Node, name: str, count: int) -> Sequence[int]:
+    """An attribute with a number for each of so many values; 0 where it is left out."""
+    return node.attributes[name].as_ints() if name in node.attributes else [0] * count
 
 
 def _kernel(node: ir.Node, reference: Callable[[], Run]) -> Run | None:

@@ -2,6 +2,7 @@
 
 Each node sees its float inputs off by up to half a unit of the last place, and gives results off by its declared
 bound. Where it adds up products, the error is relative to the sum of their magnitudes, in whatever order they come.
+Where it is made of steps whose errors no size of its result or inputs tells (attention), each step errs by itself.
 Run a few times, this gives the noise that the model itself makes of rounding, for each element of each value.
 """
 
@@ -17,22 +18,25 @@ from trueport.fidelity import BITWISE, Against, ulps
 from trueport.mapping.bind import input_name
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
-from trueport.runtimes.wide.evaluate import Noise, Run
+from trueport.runtimes.wide.evaluate import Run
 from trueport.runtimes.wide.widen import unit_roundoff
 
-__all__ = ["rounding_noise"]
+__all__ = ["RoundingNoise"]
 
 _PLAIN = ulps(1)
 """For an operator without a declared bound, and the least of any: one unit of the last place."""
 
 
-def rounding_noise(registry: Registry, seed: int) -> Noise:
+class RoundingNoise:
     """A source of errors; the same seed gives the same ones."""
-    generator = np.random.default_rng(seed)
 
-    def err(node: ir.Node, inputs: Sequence[Any], run: Run) -> Sequence[Any]:
-        unit = _unit(node)
-        mapping = registry.find(node.op_type, node.domain)
+    def __init__(self, registry: Registry, seed: int) -> None:
+        self._registry = registry
+        self._generator = np.random.default_rng(seed)
+
+    def __call__(self, node: ir.Node, inputs: Sequence[Any], run: Run) -> Sequence[Any]:
+        unit, generator = _unit(node), self._generator
+        mapping = self._registry.find(node.op_type, node.domain)
         if unit is None or (mapping is not None and mapping.fidelity == BITWISE):
             return run(inputs)
         computed = [_is_computed(node, mapping, index) for index in range(len(inputs))]
@@ -42,7 +46,10 @@ def rounding_noise(registry: Registry, seed: int) -> Noise:
         sizes = _SIZES[bound.against](inputs, results, run)
         return [_add(array, scale * np.abs(size), generator) for array, size in zip(results, sizes, strict=True)]
 
-    return err
+    def by_steps(self, node: ir.Node) -> bool:
+        """Whether the operator's declaration says so."""
+        mapping = self._registry.find(node.op_type, node.domain)
+        return mapping is not None and mapping.error is not None and mapping.error.against == Against.STEPS
 
 
 def _of_terms(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
@@ -68,6 +75,7 @@ def _of_largest(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequ
 
 _SIZES: Mapping[Against, Callable[[Sequence[Any], Sequence[Any], Run], Sequence[Any]]] = {
     Against.RESULT: lambda inputs, results, run: results,
+    Against.STEPS: lambda inputs, results, run: results,
     Against.TERMS: _of_terms,
     Against.ONE: _of_one,
     Against.INPUT: _of_input,

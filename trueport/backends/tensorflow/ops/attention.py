@@ -13,13 +13,13 @@ from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads
 from trueport.backends.tensorflow.rnn import loop
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_STEPS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("Attention", audited=25, error=accumulation(8))
+@maps("Attention", audited=25, error=accumulation(8, against=AGAINST_STEPS))
 def attention(
     t: Translation,
     Q: Tensor,
@@ -84,7 +84,7 @@ def flex_attention(
 @maps(
     "LinearAttention",
     audited=27,
-    error=accumulation(8),
+    error=accumulation(8, against=AGAINST_STEPS),
     ignores={"chunk_size": "a hint for speed; the recurrence runs step by step"},
 )
 def linear_attention(
