@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ from trueport.ir.schemas import EXTENSIONS
 from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
 from trueport.runtimes.base import Model, Operation
+from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.ort_arrays import run_session
 from trueport.runtimes.parts import pruned
 
@@ -32,6 +34,8 @@ __all__ = ["LEVELS", "Level", "OnnxRuntimeModel", "cpu_kernels", "extensions_lib
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 _extensions: Any = LazyModule("onnxruntime_extensions", "onnxruntime-extensions", "extensions")
 _OPEN_END = 2**31 - 1
+_LARGE_WEIGHTS = 256 << 20
+"""bytes from which on a session more counts"""
 
 Level = Literal["none", "basic", "extended", "all"]
 LEVELS: Mapping[Level, str] = {
@@ -141,7 +145,8 @@ class OnnxRuntimeModel(Model):
         ]
 
     def constants(self) -> Mapping[str, Any]:
-        return {t.name: onnx.numpy_helper.to_array(t, str(self._folder or "")) for t in self._proto.graph.initializer}
+        read = functools.partial(onnx.numpy_helper.to_array, base_dir=str(self._folder or ""))
+        return OnDemand({t.name: functools.partial(read, t) for t in self._proto.graph.initializer})
 
     def _held(self, name: str) -> InnerValue:
         if name not in self._inner:
@@ -245,10 +250,18 @@ class OnnxRuntimeModel(Model):
 
     def _session(self, extra: tuple[str, ...]) -> Any:
         if extra not in self._sessions:
-            # Each holds all weights: beside the plain one only the last is kept.
-            self._sessions = {key: held for key, held in self._sessions.items() if not key}
+            # Each holds all weights: beside the plain one only the last is kept, and of a large model only the last.
+            large = self._weight_bytes() > _LARGE_WEIGHTS
+            self._sessions = {key: held for key, held in self._sessions.items() if not key and not large}
             self._sessions[extra] = self._make_session(extra)
         return self._sessions[extra]
+
+    def _weight_bytes(self) -> int:
+        return sum(
+            math.prod(weight.dims) * ir.DataType(weight.data_type).bitwidth // 8
+            for weight in self._proto.graph.initializer
+            if weight.data_type != onnx.TensorProto.STRING
+        )
 
     def _make_session(self, extra: tuple[str, ...]) -> Any:
         proto = onnx.ModelProto()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from trueport.ir.ports import Port, pack, unpack
 from trueport.lazy import LazyModule
 from trueport.runtimes.base import Model, Operation
 from trueport.runtimes.inlined import inlined
+from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.parts_tensorflow import Cut, write_part
 
 __all__ = ["FunctionModel", "SavedModel"]
@@ -86,13 +88,8 @@ class FunctionModel(Model):
 
     def constants(self) -> Mapping[str, Any]:
         variables = {v.name.split(":")[0]: v for v in getattr(self._traced, "variables", ())}
-        found = {}
-        for stored in self._map.weights:
-            variable = variables.get(stored.key)
-            if variable is not None:
-                array = variable.numpy()
-                found[stored.initializer] = array.transpose(np.argsort(stored.perm)) if stored.perm else array
-        return found
+        kept = [stored for stored in self._map.weights if stored.key in variables]
+        return OnDemand({w.initializer: functools.partial(_restored, variables[w.key], w.perm) for w in kept})
 
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         parts: dict[str, np.ndarray] = {}
@@ -227,3 +224,9 @@ def _map_of_signature(signature: Any) -> ArtifactMap:
         inputs=tuple(port(name, spec) for name, spec in signature.structured_input_signature[1].items()),
         outputs=tuple(port(name, spec) for name, spec in signature.structured_outputs.items()),
     )
+
+
+def _restored(variable: Any, perm: Sequence[int] | None) -> np.ndarray:
+    """A weight in the source's order of axes."""
+    array: np.ndarray = variable.numpy()
+    return array.transpose(np.argsort(perm)) if perm else array

@@ -8,6 +8,7 @@ the last place, results by their declared bound.
 from __future__ import annotations
 
 import functools
+import mmap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
@@ -121,7 +122,7 @@ class WideEvaluator:
             return known
         if value.const_value is None:
             raise NoOracle(f"nothing makes the value {value.name!r}")
-        array = widened_array(value.const_value.numpy())
+        array = _widened_constant(value.const_value)
         self._constants.put(value, array, getattr(array, "nbytes", 0))
         return array
 
@@ -263,3 +264,11 @@ def captured(node: ir.Node) -> Iterable[ir.Value]:
             used += [value for g in inner for value in g.outputs]
             found.update((value, None) for value in used if value.graph not in inner)
     return found
+
+
+def _widened_constant(tensor: ir.TensorProtocol) -> Any:
+    """A weight in float64; the pages of the file that it was read from need not stay in memory beside it."""
+    array = widened_array(tensor.numpy())
+    if isinstance(tensor, ir.ExternalTensor) and isinstance(tensor.raw, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        tensor.raw.madvise(mmap.MADV_DONTNEED)
+    return array
