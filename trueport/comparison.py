@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trueport.errors import UsageError
+from trueport.errors import OutputExists, UsageError
 from trueport.fidelity import Verdict
 from trueport.frontends.tensorflow.sources import Options
 from trueport.frontends.torch.sources import TorchOptions
@@ -117,6 +117,8 @@ def locate(
     ``reproduce`` names a folder that is made: the node and the target's part of it, inputs, and a script that shows
     the difference. ``anonymize``: with random numbers in the places of weights and inputs, as far as it still shows.
     """
+    if reproduce is not None and Path(reproduce).exists():
+        raise OutputExists("is there already", where=str(reproduce), remedy="name a folder that is not there yet")
     options = Options(signature=signature)
     running = Running(torch=TorchOptions(example_inputs, dynamic_shapes, trust))
     subject, model = source_and_target(source, target, options, ops, running)

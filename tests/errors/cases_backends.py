@@ -42,6 +42,17 @@ _ONE_HOT = """d = Constant<value_int=3>() v = Constant<value_floats=[0.0,1.0]>()
 i = Cast<to=7>(t) y = OneHot<axis=-2>(i, d, v)"""
 _COL2IM = "(float[1,4,4] x, int64[R] s, int64[Q] b) => (float[M] y) { y = Col2Im(x, s, b) }"
 _DEFORM = "(float[1,1,4,4] x, float[1,1,K,L] w, float[1,8,3,3] o) => (float[M] y) { y = DeformConv(x, w, o) }"
+_CONV = "(float[1,2,4,4,4] x, float[2,1,K,K,K] w) => (float[M] y) { y = Conv<group=2>(x, w) }"
+_RESIZE = """(float[1,1,2,2] x) => (float[M] y) {
+  s = Constant<value_floats=[1.0,1.0,2.0,2.0]>() y = Resize<coordinate_transformation_mode="bent">(x, , s)
+}"""
+_CIRCLE = """(float[N,1] x) => (float[N,1] y) {
+  y = ai.onnx.ml.TreeEnsembleRegressor<
+    n_targets=1, nodes_treeids=[0,0,0], nodes_nodeids=[0,1,2], nodes_featureids=[0,0,0], nodes_values=[0.0,0.0,0.0],
+    nodes_modes=["BRANCH_LEQ","BRANCH_LEQ","BRANCH_LEQ"], nodes_truenodeids=[1,2,1], nodes_falsenodeids=[1,2,1],
+    target_treeids=[0], target_nodeids=[1], target_ids=[0], target_weights=[1.0]
+  >(x)
+}"""
 _SEQUENCE = """(float[2] x) => (float[2] y) {
   s = SequenceConstruct(x, x) i = Constant<value_int=5>() y = SequenceAt(s, i)
 }"""
@@ -57,6 +68,9 @@ CASES = [
     _rankless("top-k", "k = Constant<value_ints=[1]>() y, j = TopK(t, k)"),
     _case("no-rank-for-col2im", _COL2IM),
     _case("no-size-for-deform-conv", _DEFORM),
+    _case("no-size-for-conv", _CONV),
+    _case("resize-of-an-unknown-mode", _RESIZE),
+    _case("tree-that-is-a-circle", _CIRCLE),
     _case("sequence-is-shorter", _SEQUENCE),
     _case("type-is-not-known", _UNTYPED, ops=_BENT),
     _case("type-without-a-form", _NESTED),

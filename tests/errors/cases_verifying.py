@@ -89,6 +89,7 @@ _TWO = "(float[2,3] x) => (float[2,3] y) { t = Relu(x) y = %s(t) }"
 _DET = "(double[3,3] x) => (double y) { d = Det(x) y = %s(d) }"
 _JOINED = "(float[2] x) => (float[4] y) { s = SequenceConstruct(x, x) %s }"
 _NEGATED = "c = ConcatFromSequence<axis=0>(s) y = Neg(c)"
+_SUM = "(double[3,3] x) => (double y) { y = ReduceSum<keepdims=0>(x) }"
 _BIAS = "(float[2,3] x, float[3] b) => (float[2,3] y) { t = com.microsoft.BiasGelu(x, b) y = %s(t) }"
 _ENDLESS = """(float x) => (float y) {
   n = Constant<value_int=1000000000>()
@@ -115,6 +116,11 @@ def _anonymous_function() -> None:
     source = tf.function(lambda x: tf.nn.relu(x), input_signature=signature, autograph=False)
     target = _named("b.onnx", "(float[2] x) => (float[2] y) { y = Neg(x) }")
     trueport.locate(source, target, reproduce="case", anonymize=True)
+
+
+def _in_the_reference() -> None:
+    target = onnx.load(_named("b.onnx", _DET % "Neg"))
+    trueport.locate(_named("a.onnx", _SUM), target, reproduce="case")
 
 
 def _inner(tensor: str) -> None:
@@ -155,5 +161,7 @@ CASES = [
     Case("locate-in-a-module-as-target", lambda: trueport.locate(_named("a.onnx", _TWO % "Relu"), torch.nn.ReLU())),
     _located("locate-without-kernels", _DET % "Neg", _DET % "Abs"),
     _located("locate-behind-a-sequence", _JOINED % "y = ConcatFromSequence<axis=0>(s)", _JOINED % _NEGATED),
+    Case("locate-reproduce-where-something-is", lambda: cli("locate", model(), model("b.onnx"), "--reproduce", ".")),
+    Case("locate-reproduce-from-the-reference", _in_the_reference),
     _located("locate-without-truth", _BIAS % "Relu", _BIAS % "Neg", head=', "com.microsoft": 1'),
 ]

@@ -135,10 +135,14 @@ def write_reproducer(
     inputs become random numbers as far as the fault still shows.
     """
     part, where = culprit.part, culprit.node or culprit.value
-    if part is None or not isinstance(part.target, AlignedModel):
-        raise UsageError("the node could not be run by itself, so it can't be cut out", where=where)
+    assert part is not None, "who locates keeps the part"
+    assert isinstance(part.target, AlignedModel), "and the target in the source's names"
     if part.target.runtime not in PART_ENDINGS:
-        raise UsageError(f"parts of a model can't be written from {part.target.runtime}", where=where)
+        raise UsageError(
+            f"parts of a model can't be written from {part.target.runtime}",
+            where=where,
+            remedy="leave --reproduce out",
+        )
     if anonymize and part.source.runtime == "tensorflow":
         raise UsageError(
             "a part of a TensorFlow source can't be given random weights", where=where, remedy="leave --anonymize out"
@@ -177,7 +181,11 @@ def _arrays(part: Part, where: str) -> dict[str, np.ndarray]:
     for name, array in part.given.items():
         kept = isinstance(array, (np.ndarray, np.generic)) and np.asarray(array).dtype.kind in "fciubOUS"
         if not kept:
-            raise UsageError(f"its input {name!r} is of a kind that NumPy's files don't hold", where=where)
+            raise UsageError(
+                f"its input {name!r} is of a kind that NumPy's files don't hold",
+                where=where,
+                remedy="leave --reproduce out",
+            )
     return {name: np.asarray(part.given[name]) for name in sorted(part.given)}
 
 

@@ -8,6 +8,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.backends.tensorflow.spatial import Pads, Window, known, pad_spatial
+from trueport.errors import ConversionError
 
 __all__ = ["convolve"]
 
@@ -79,7 +80,9 @@ def _by_slices(x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor:
     x = pad_spatial(x, (window.pads[0], *((0, 0),) * (window.rank - 1)))
     (size,), (stride,), (dilation,) = window.kernel[:1], window.strides[:1], window.dilations[:1]
     if not known(size):
-        raise NotImplementedError("a kernel of more than two axes whose size is not known")
+        raise ConversionError(
+            "the size of a kernel with more than two axes is not known", remedy="give the node a kernel_shape"
+        )
     inner = replace(
         window,
         kernel=window.kernel[1:],

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
+from trueport.errors import InvalidModel
 
 __all__ = ["MODES", "Forest", "Names", "aggregated", "forest_of", "leaves_of"]
 
@@ -44,7 +45,9 @@ class Forest:
         steps, front = 0, np.unique(self.roots)
         while np.any(self.modes[front] != _LEAF):
             if steps > len(self.modes):
-                raise ValueError("the nodes of a tree form a circle")
+                raise InvalidModel(
+                    "the nodes of a tree form a circle", remedy="lead every branch of the tree to a leaf"
+                )
             front = np.unique(self.children[front])
             steps += 1
         return steps

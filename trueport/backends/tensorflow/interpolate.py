@@ -16,6 +16,7 @@ import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
+from trueport.errors import InvalidModel
 from trueport.fidelity import UNSUPPORTED, Limit
 from trueport.mapping.examples import example
 
@@ -101,7 +102,11 @@ def coordinates(axis: Axis, mode: str, dtype: Any) -> Tensor:
             start, end = tf.cast(axis.start, dtype), tf.cast(axis.end, dtype)
             inside = start * (length - 1) + x * (end - start) * (length - 1) / (width - 1)
             return tf.where(width > 1, inside, 0.5 * (start + end) * (length - 1))
-    raise ValueError(f"coordinate_transformation_mode {mode!r} is unknown")
+    raise InvalidModel(
+        f"coordinate_transformation_mode {mode!r} is unknown",
+        remedy="ONNX has half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, "
+        "tf_crop_and_resize",
+    )
 
 
 NEAREST: dict[str, Callable[[Tensor], Tensor]] = {
