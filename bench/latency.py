@@ -14,14 +14,13 @@ from pathlib import Path
 from bench.child import run
 from bench.models import BenchModel
 from bench.peers import OURS, PEERS, Tool, convert, reason_file
+from bench.race import LOADS
 from bench.table import median, ratio, render
 
 __all__ = ["line", "measure", "report"]
 
 WRONG = 1e-2
 """A relative distance to ONNX Runtime's outputs from which on a form does not compute the model."""
-LOADS = 3
-"""Processes for each model: where a form's weights come to lie in memory is luck, and stays for the whole process."""
 FORMS = ("onnxruntime", *(peer.name for peer in PEERS), "keras")
 
 

@@ -17,10 +17,12 @@ import numpy as np
 
 from bench.models import find
 
-__all__ = ["limit_threads", "take_turns"]
+__all__ = ["LOADS", "limit_threads", "take_turns"]
 
 Call = Callable[[], list[np.ndarray]]
 Clock = Callable[[], float]
+LOADS = 3
+"""Processes for each model: where a form's weights come to lie in memory is luck, and stays for the whole process."""
 TURN = 0.05
 """seconds that a form runs before it is the next one's turn"""
 CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
