@@ -28,6 +28,7 @@ from tests.errors import (
     cases_tensorflow_more,
     cases_tensorflow_ops,
     cases_torch,
+    cases_torch_ops,
     cases_usage,
     cases_verifying,
 )
@@ -45,6 +46,7 @@ _MODULES = (
     cases_tensorflow_more,
     cases_tensorflow_ops,
     cases_torch,
+    cases_torch_ops,
     cases_backends,
     cases_passes,
     cases_verifying,

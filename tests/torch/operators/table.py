@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -17,11 +18,17 @@ PAGE = Path(__file__).parents[3] / "docs" / "torch-operators.md"
 _INTRODUCTION = """\
 Found by looking at PyTorch {torch}: every public function of torch.nn.functional, torch.special, torch.fft and
 torch.linalg, the operators of the core ATen set, and functions of torch itself that networks meet often. A name
-*converts* when the tests convert it, run the result at two sizes of an open dim, on inputs with zeros of both signs,
-ties, NaN and infinities where they mean something, and verification finds it faithful to PyTorch; *refused* when it is
-not converted, with the reason; *emits nothing* when there is nothing to convert in inference. *Some ways* means that
-one way to call it converts and another one is refused. None converts and departs. NaN among numbers that are put in
-order (amax, argmax, sort, topk) is no part of it: [runtimes differ there](specification-notes.md#nan-in-orderings).
+*converts* when the tests convert it, run the result at two sizes of an open dim, and verification finds it faithful to
+PyTorch; *refused* when it is not converted, with the reason; *emits nothing* when there is nothing to convert in
+inference. *Some ways* means that one way to call it converts and another one is refused. None converts and departs.
+
+That is said of the numbers that were tried, which stand at each name: floats from the least to the largest, with -0, ∞
+and NaN where they are named, whole numbers from the least to the largest. What lies outside of that was not tried: of
+most functions larger numbers, ∞ and NaN where they are not named, whole numbers where only floats are, numbers too
+small to be normal (which runtimes may flush to zero), half precision but for those that name it. NaN among numbers that
+are put in order (amax, argmax, sort, topk) is left out on purpose:
+[runtimes differ there](specification-notes.md#nan-in-orderings). `trueport verify --data` tries any others.
+
 Printed by `python -m tests.torch.operators.table write`; a name without a case fails the tests, and so does a refusal
 that no longer is one."""
 _WORDS = ("converts", "some ways", "refused", "emits nothing")
@@ -58,8 +65,8 @@ def page() -> str:
         "",
         "## All names",
         "",
-        "| name | ways | → ONNX | → TensorFlow |",
-        "| --- | --- | --- | --- |",
+        "| name | ways | → ONNX | → TensorFlow | numbers |",
+        "| --- | --- | --- | --- | --- |",
         *(_row(name, cases) for name, cases in found.items()),
     ]
     return "\n".join(lines) + "\n"
@@ -102,7 +109,32 @@ def _refused(found: Found) -> list[str]:
 
 def _row(name: str, cases: list[AnyCase]) -> str:
     ways = sum(isinstance(case, Case) for case in cases)
-    return f"| `{name}` | {ways or ''} | " + " | ".join(_word(cases, target) for target in TARGETS) + " |"
+    words = " | ".join(_word(cases, target) for target in TARGETS)
+    return f"| `{name}` | {ways or ''} | {words} | {_numbers([case for case in cases if isinstance(case, Case)])} |"
+
+
+def _numbers(cases: list[Case]) -> str:
+    """What the inputs of some cases hold, by type."""
+    found: dict[str, list[Any]] = {}
+    for case in cases:
+        for sample in case.samples():
+            for tensor in sample:
+                found.setdefault(str(tensor.dtype).removeprefix("torch."), []).append(tensor)
+    return "; ".join(f"{kind}{_span(tensors)}" for kind, tensors in sorted(found.items()))
+
+
+def _span(tensors: list[Any]) -> str:
+    """The ends of the numbers in tensors of one type, and those that are none."""
+    flat = torch.cat([(torch.view_as_real(t) if t.is_complex() else t).reshape(-1) for t in tensors])
+    if flat.dtype == torch.bool or not flat.numel():
+        return ""
+    if not flat.is_floating_point():
+        return f" {flat.min()}..{flat.max()}"
+    wide = flat.double()
+    numbers = wide[wide.isfinite()]
+    odd = {"-0": (numbers == 0) & numbers.signbit(), "∞": wide.isinf(), "NaN": wide.isnan()}
+    ends = f" {numbers.min():.2g}..{numbers.max():.2g}" if numbers.numel() else ""
+    return ends + "".join(f", {word}" for word, places in odd.items() if bool(places.any()))
 
 
 if __name__ == "__main__":

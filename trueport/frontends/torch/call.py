@@ -183,8 +183,8 @@ def as_array(tensor: Any) -> np.ndarray:
     return np.asarray(tensor.contiguous().view(getattr(torch, bits)).numpy()).view(name)
 
 
-def as_tensor(array: Any, like: Any) -> Any:
-    """An array as a tensor of the same type as another."""
+def as_tensor(array: Any, like: Any, name: str) -> Any:
+    """An array as a tensor of the same type as another; ``name`` is the input's, for who passed it."""
     array = np.array(array, order="C")  # a copy: a module may write into its inputs
     carried = {np.dtype(name): (bits, word) for word, (bits, name) in _BITS.items()}.get(array.dtype)
     if carried is not None:
@@ -193,7 +193,12 @@ def as_tensor(array: Any, like: Any) -> Any:
         tensor = torch.from_numpy(array)
     tensor = torch.view_as_complex(tensor) if like.is_complex() else tensor
     if tensor.dtype != like.dtype:
-        raise InvalidInput(f"has dtype {tensor.dtype}, the module takes {like.dtype}")
+        wanted = str(like.dtype).removeprefix("torch.")
+        raise InvalidInput(
+            f"has dtype {array.dtype}, the module takes {wanted}",
+            where=f"input {name!r}",
+            remedy=f"cast it: array.astype({wanted!r})",
+        )
     return tensor
 
 

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trueport.errors import ConversionError
 from trueport.fidelity import EXACT, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, inference, make_call, port_of
 from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_shapes, widened_example
-from trueport.frontends.torch.failures import DECIDED, explain, place_of
+from trueport.frontends.torch.failures import DECIDED, explain
 from trueport.frontends.torch.guards import heard_guards
 from trueport.frontends.torch.probe import settled_bounds
 from trueport.frontends.torch.quantization import open_quantized
@@ -124,15 +123,15 @@ def _control_flow() -> tuple[Any, ...]:
 
 def _settled(module: Any, call: Call, dims: tuple[OpenDim, ...], strict: bool) -> tuple[Any, tuple[OpenDim, ...]]:
     """The program, and the dims as the network bounds them."""
-    for _ in range(_MAX_REFINEMENTS):
+    for left in reversed(range(_MAX_REFINEMENTS)):
         try:
             return _exported(module, call, dims, strict), dims
         except torch._dynamo.exc.UserError as error:
             narrowed, frozen = refined(dims, str(error))
-            if frozen or narrowed == dims:
+            if frozen or narrowed == dims or not left:
                 raise
             dims = narrowed
-    raise ConversionError("the bounds of the open dims can't be settled", where=place_of(None))
+    raise AssertionError("the last refinement returns or raises")
 
 
 def _exported(module: Any, call: Call, dims: Sequence[OpenDim], strict: bool) -> Any:

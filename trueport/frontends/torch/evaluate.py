@@ -37,7 +37,9 @@ class NodeStepper:
                 made = node.target(*args, **kwargs)
         except (RuntimeError, TypeError, NotImplementedError) as error:
             raise NoOracle(
-                f"PyTorch can't run it in float64: {' '.join(str(error).split())[:200]}", where=node.name
+                f"PyTorch can't run it in float64: {' '.join(str(error).split())[:200]}",
+                where=node.name,
+                remedy="trueport verify compares whole models",
             ) from error
         return torch.utils._pytree.tree_map(_array, made)
 

@@ -17,10 +17,10 @@ DECIDED = "decided at "
 
 
 def explain(failures: Sequence[Exception], dims: Sequence[OpenDim]) -> ConversionError:
-    """One error for all the ways that were tried; the first one that has a rule is told."""
+    """One error for all the ways that were tried: one of ours, which knows most, or the first one that has a rule."""
     told = next((failure for failure in failures if isinstance(failure, ConversionError)), None)
-    if told is not None and not any(_data_dependent(failure) for failure in failures):
-        return told
+    if told is not None:
+        return ConversionError(told.why, where=told.where or place_of(failures[0]), remedy=told.remedy)
     for failure in failures:
         for applies, tell in _RULES:
             if applies(failure):
@@ -34,10 +34,8 @@ def explain(failures: Sequence[Exception], dims: Sequence[OpenDim]) -> Conversio
     )
 
 
-def place_of(failure: BaseException | None) -> str:
+def place_of(failure: BaseException) -> str:
     """The user's line at which it happened: where a size was decided, what PyTorch quotes, or from the traceback."""
-    if failure is None:
-        return "the module"
     noted = [note.removeprefix(DECIDED) for note in getattr(failure, "__notes__", ()) if note.startswith(DECIDED)]
     frames = [frame for frame in traceback.extract_tb(failure.__traceback__) if is_users(frame.filename)]
     running = [f"{Path(frame.filename).name}:{frame.lineno} in {frame.name}: {frame.line}" for frame in frames]

@@ -185,7 +185,6 @@ def _own(tensor: Any) -> Any:
 
 def _undefined(names: str, values: Sequence[Any]) -> ConversionError:
     return ConversionError(
-        f"not every way through this code gives a value to all of {names}",
-        where="a branch that hangs on data",
-        remedy="give each of them a value before the branch",
+        f"what happens here hangs on the data, and not every way through it gives a value to all of {names}",
+        remedy="give each of them a value before it, of the type and shape that it gets there",
     )

@@ -19,7 +19,6 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.errors import ConversionError
-from trueport.fidelity import LOSSY, Fidelity
 from trueport.frontends.tensorflow.context import Translation
 from trueport.ir.build import Builder
 
@@ -60,9 +59,6 @@ class TorchTranslation(Translation):
     def inside(self, inputs: Sequence[ir.Value] = ()) -> Translation:
         """The same operator with ``op`` building a graph of its own; see ``close``."""
         return TorchTranslation(self.op.inside(inputs), self._name)
-
-    def lose(self, what: str, because: str, fidelity: Fidelity = LOSSY) -> None:
-        raise self.fail(f"{what} is lost: {because}")
 
     def fail(self, why: str, remedy: str = "") -> ConversionError:
         """An error at this operator, to be raised."""

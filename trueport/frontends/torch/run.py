@@ -24,7 +24,11 @@ def run_inner(program: Any, call: Call, feeds: Mapping[str, Any], fetch: Sequenc
     wanted = set(fetch)
     known = {node.name for node in program.graph.nodes}
     if missing := sorted(wanted - known):
-        raise InvalidInput(f"the captured graph has no value {missing[0]!r}")
+        raise InvalidInput(
+            f"the captured graph has no value {missing[0]!r}",
+            where="the module",
+            remedy="values have the names of the nodes of torch.export's graph",
+        )
     found: dict[str, Any] = {}
 
     class Recording(torch.fx.Interpreter):  # type: ignore[misc]
@@ -72,4 +76,4 @@ def held_tensors(program: Any) -> dict[str, Any]:
 
 
 def _tensors(call: Call, feeds: Mapping[str, Any]) -> list[Any]:
-    return [as_tensor(feeds[name], like) for name, like in zip(call.names, call.tensors, strict=True)]
+    return [as_tensor(feeds[name], like, name) for name, like in zip(call.names, call.tensors, strict=True)]

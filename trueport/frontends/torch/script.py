@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
 
 import onnx
 import onnx_ir as ir
@@ -27,7 +31,7 @@ def translate_script(captured: TorchCaptured) -> ir.Model:
     written = io.BytesIO()
     args, kwargs = captured.call.filled([tensor.clone() for tensor in captured.call.tensors])
     try:
-        with inference(captured.module), quiet():
+        with inference(captured.module), quiet(), _unlogged():
             torch.onnx.export(
                 captured.module,
                 (*args, *kwargs.values()),
@@ -46,3 +50,15 @@ def translate_script(captured: TorchCaptured) -> ir.Model:
             remedy="convert the nn.Module that it was scripted from, or a torch.export.save file (.pt2)",
         ) from error
     return ir.from_proto(onnx.load_from_string(written.getvalue()))
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    """Within it the exporter does not print its graph: it would, for it asks a function whether to, uncalled."""
+    exporter: Any = importlib.import_module("torch.onnx._internal.torchscript_exporter.utils")
+    kept = exporter.setup_onnx_logging
+    exporter.setup_onnx_logging = nullcontext
+    try:
+        yield
+    finally:
+        exporter.setup_onnx_logging = kept

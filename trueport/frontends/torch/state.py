@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from trueport.errors import ConversionError
+from trueport.errors import ConversionError, UsageError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, inference
+from trueport.frontends.torch.failures import place_of
 
 __all__ = ["refuse_hidden_state"]
 
@@ -51,6 +52,12 @@ def _run(module: Any, call: Call, seed: int) -> dict[str, np.ndarray]:
         with inference(module):
             made = call.run(module, [tensor.clone() for tensor in call.tensors])
             return {name: as_array(value) for name, value in made.items()}
+    except Exception as error:  # whatever the module's own code raises
+        raise UsageError(
+            f"fails on the example: {type(error).__name__}: {' '.join(str(error).split())[:300]}",
+            where=place_of(error),
+            remedy="pass example inputs that module(…) takes",
+        ) from error
     finally:
         torch.random.set_rng_state(kept[0])
         random.setstate(kept[1])
@@ -68,9 +75,14 @@ def _python_state(module: Any) -> dict[str, str]:
     return {
         f"{name}.{attribute}" if name else attribute: repr(value)
         for name, part in module.named_modules()
-        for attribute, value in vars(part).items()
+        for attribute, value in {**_of_class(type(part)), **vars(part)}.items()
         if not attribute.startswith("_") and attribute != "training" and _is_plain(value)
     }
+
+
+def _of_class(kind: type) -> dict[str, Any]:
+    """What a module has from its class: the value from before the first ``self.count += 1``, for one."""
+    return {name: value for base in reversed(kind.__mro__) for name, value in vars(base).items()}
 
 
 def _is_plain(value: Any) -> bool:

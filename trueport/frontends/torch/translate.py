@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -75,7 +76,8 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
             refused[operator] = _refusal(captured.program, operator)
     if refused:
         raise Unsupported(list(refused.values()))
-    _refuse_mutations(program.exported_program)
+    # A module that writes into what it keeps was refused when it was run on its example.
+    assert not program.exported_program.graph_signature.buffers_to_mutate
     model = program.model
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
         for node in graph.all_nodes():
@@ -154,8 +156,10 @@ def _failed(error: Exception, program: Any) -> ConversionError:
     seen: BaseException = error
     while seen.__cause__ is not None:
         seen = seen.__cause__
+    node = _failing_node(error)
+    line = line_of(node.meta.get("stack_trace") or "") if node is not None else ""
     if isinstance(seen, ConversionError):  # a translation of ours refuses what it was given
-        return seen
+        return ConversionError(seen.why, where=f"{line}: {seen.where}" if line else seen.where, remedy=seen.remedy)
     loops = [node for node in _calls(program) if node.target is torch.ops.higher_order.while_loop]
     if loops and "__subgraph__" in str(seen):
         return ConversionError(
@@ -165,9 +169,21 @@ def _failed(error: Exception, program: Any) -> ConversionError:
         )
     return ConversionError(
         f"PyTorch's exporter fails: {type(seen).__name__}: {' '.join(str(seen).split())[:300]}",
-        where="the module",
+        where=line or "the module",
         remedy='-v shows its own message; declare the operator with @maps_torch("aten::…") to translate it yourself',
     )
+
+
+def _failing_node(error: BaseException) -> Any:
+    """The node that the exporter was at: it names it, and keeps its line to itself."""
+    seen: BaseException | None = error
+    found = None
+    while seen is not None:
+        for frame, _ in traceback.walk_tb(seen.__traceback__):
+            node = frame.f_locals.get("node")
+            found = node if isinstance(node, torch.fx.Node) else found
+        seen = seen.__cause__
+    return found
 
 
 def _refusal(program: Any, operator: Any) -> Finding:
@@ -204,16 +220,6 @@ def _mark(node: ir.Node) -> None:
     path = scopes[-2] if len(scopes) > 1 else ""
     node.metadata_props[ORIGIN] = scopes[-1] if scopes else node.name or ""
     node.metadata_props[LOCATION] = f"{line} ({path})" if line and path else line or path
-
-
-def _refuse_mutations(program: Any) -> None:
-    changed = list(program.graph_signature.buffers_to_mutate.values())
-    if changed:
-        raise ConversionError(
-            f"forward changes the buffer {changed[0]!r}: a converted model has no state",
-            where=changed[0],
-            remedy="hand the state in as an input and give the new one back as an output",
-        )
 
 
 def _input_mutations(program: Any) -> Iterator[Loss]:

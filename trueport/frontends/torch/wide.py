@@ -38,7 +38,7 @@ class WideModule:
     def run(self, feeds: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
         """Results by name; with a ``seed`` errors of rounding are put in."""
         given = [
-            widened(as_tensor(feeds[name], like))
+            widened(as_tensor(feeds[name], like, name))
             for name, like in zip(self._call.names, self._call.tensors, strict=True)
         ]
         mode = _Mode() if seed is None else _Mode(self.unit, np.random.default_rng(seed))
@@ -47,7 +47,9 @@ class WideModule:
                 results = self._call.run(self._module, given)
         except _REFUSALS as error:
             raise NoOracle(
-                f"PyTorch can't run it in float64: {' '.join(str(error).split())[:200]}", where="the module"
+                f"PyTorch can't run it in float64: {' '.join(str(error).split())[:200]}",
+                where="the module",
+                remedy="let it take doubles; until then results are compared with PyTorch's own alone",
             ) from error
         return {name: as_array(value) for name, value in results.items()}
 

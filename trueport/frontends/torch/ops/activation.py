@@ -42,7 +42,7 @@ def rrelu(
     generator: object = None,
 ) -> tuple[Value, Value]:
     if training:
-        raise t.fail("a slope that is drawn anew in training", "call .eval() on the module")
+        raise t.fail("draws its slopes anew each time", "pass training=self.training, and call .eval() on the module")
     slope = t.op.like((lower + upper) / 2, x)
     return t.op.Where(t.op.Less(x, t.op.like(0, x)), t.op.Mul(x, slope), x), t.op.Identity(noise)
 

@@ -73,7 +73,7 @@ def _repeated_heads(t: TorchTranslation, part: Value, query: Value) -> Value:
     axis = t.rank(part) - 3
     own, wanted = t.dims(part)[axis], t.dims(query)[axis]
     if own is None or wanted is None or wanted % own:
-        raise t.fail("the number of heads is open", "give the heads a fixed number")
+        raise t.fail("the number of heads is open", "leave the axis of the heads out of the dynamic dims")
     if own == wanted:
         return part
     one_more = t.op.Unsqueeze(part, [axis + 1])

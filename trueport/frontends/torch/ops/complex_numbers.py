@@ -30,7 +30,10 @@ def exp(t: TorchTranslation, x: Value) -> Value:
 @recorded
 def power(t: TorchTranslation, x: Value, exponent: Any) -> Value:
     if isinstance(exponent, ir.Value) or exponent != int(exponent) or not 1 <= exponent <= 8:
-        raise t.fail("a power of complex numbers other than 1 to 8", "write it as exp(p * log(z))")
+        raise t.fail(
+            "raises complex numbers to a power other than 1 to 8",
+            "write it as torch.polar(z.abs() ** p, z.angle() * p)",
+        )
     real, imaginary = base = parts(t, x)
     for _ in range(int(exponent) - 1):
         real, imaginary = _product(t, (real, imaginary), base)

@@ -168,7 +168,7 @@ def stft(
 ) -> Value:
     """Frames by their places, weighed, and the transform of each; what is padded was padded before."""
     if align_to_window:
-        raise t.fail("frames that are aligned to the window", "leave align_to_window off")
+        raise t.fail("aligns its frames to the window", "leave align_to_window off")
     hop = hop_length or n_fft // 4
     last = t.rank(x) - 1
     length = t.op.Squeeze(t.op.Shape(x, start=last), [0])

@@ -125,8 +125,7 @@ def lu_factor_ex(t: TorchTranslation, x: Value, pivot: bool = True, check_errors
 
 def lu_of(t: TorchTranslation, x: Value, pivot: bool) -> tuple[Value, Value]:
     """Both triangles in one matrix, and LAPACK's pivots."""
-    if not pivot:
-        raise t.fail("factors without pivots", "leave pivot on")
+    assert pivot, "PyTorch itself does not factor without pivots on a processor"
     _square_only(t, x)
     factors = factoring.pivoted(t, x)
     return factors.both, _swaps(t, factors.rows)
@@ -135,8 +134,7 @@ def lu_of(t: TorchTranslation, x: Value, pivot: bool) -> tuple[Value, Value]:
 @maps_torch("aten::linalg_lu", error=_STEPS)
 @recorded
 def lu(t: TorchTranslation, x: Value, pivot: bool = True) -> tuple[Value, ...]:
-    if not pivot:
-        raise t.fail("factors without pivots", "leave pivot on")
+    assert pivot, "PyTorch itself does not factor without pivots on a processor"
     _square_only(t, x)
     factors = factoring.pivoted(t, x)
     unit = identity_like(t, x)
@@ -264,7 +262,7 @@ def singular_values(t: TorchTranslation, x: Value) -> tuple[Value, Value, Value]
     """Values, left and right vectors, by rotations in doubles; matrices that are wider than high are turned."""
     height, width = t.dims(x)[-2:]
     if height is None or width is None:
-        raise t.fail("the matrices' size is open", "give the matrices a fixed size")
+        raise t.fail("the matrices' size is open", "leave their dims out of the dynamic ones")
     wide = t.cast(x, _D.DOUBLE)
     if height >= width:
         values, left, right = jacobi.singular(t, wide)
@@ -290,7 +288,7 @@ def pinv_float(
 def pseudo_inverse(t: TorchTranslation, x: Value, atol: float | None, rtol: float | None, hermitian: bool) -> Value:
     """Singular values below the larger tolerance count as none."""
     if hermitian:
-        raise t.fail("a pseudo-inverse that reads one triangle alone", "leave hermitian off")
+        raise t.fail("reads one triangle of the matrix alone", "leave hermitian off")
     values, left, right = singular_values(t, x)
     height, width = t.dims(x)[-2:]
     assert height is not None and width is not None
@@ -336,7 +334,7 @@ def householder_product(t: TorchTranslation, x: Value, tau: Value) -> Value:
     height, width = t.dims(x)[-2:]
     count = t.dims(tau)[-1]
     if height is None or width is None or count is None:
-        raise t.fail("the matrices' size is open", "give the matrices a fixed size")
+        raise t.fail("the matrices' size is open", "leave their dims out of the dynamic ones")
     rank = t.rank(x)
     vectors = t.op.Add(t.op.Trilu(x, np.array(-1), upper=0), t.op.const(np.eye(height, width, dtype=_numpy(t, x))))
     made: Value = t.op.Add(t.op.Mul(x, t.op.like(0, x)), t.op.const(np.eye(height, width, dtype=_numpy(t, x))))

@@ -65,7 +65,7 @@ def pinv_tensor(
     t: TorchTranslation, x: Value, *, atol: Value | None = None, rtol: Value | None = None, hermitian: bool = False
 ) -> Value:
     if atol is not None or rtol is not None:
-        raise t.fail("a tolerance that is computed", "pass the tolerance as a number")
+        raise t.fail("its tolerance is computed", "pass the tolerance as a number")
     return pseudo_inverse(t, x, None, None, hermitian)
 
 
@@ -74,7 +74,7 @@ def pinv_tensor(
 def tensorinv(t: TorchTranslation, x: Value, ind: int = 2) -> Value:
     dims = t.dims(x)
     if None in dims:
-        raise t.fail("a dim of the tensor is open", "give the tensor a fixed shape")
+        raise t.fail("a dim of the tensor is open", "leave that dim out of the dynamic ones")
     known = [int(size or 0) for size in dims]
     size = int(np.prod(known[:ind]))
     square = t.op.Reshape(x, [size, size])

@@ -42,7 +42,7 @@ def _averaged(
         return pool(x, kernel, stride, padding, ceil, included)
     if ceil:
         raise ConversionError(
-            "windows that reach over the edge, divided by a number of their own",
+            "divides windows that reach over the edge by a number of their own, divisor_override",
             where=f"avg_pool{rank}d",
             remedy="leave ceil_mode off",
         )
@@ -59,7 +59,9 @@ def adaptive_avg_pool3d(t: TorchTranslation, x: ir.Value, output_size: Sequence[
     for axis, wanted in zip(range(rank - 3, rank), output_size, strict=True):
         size = t.dims(x)[axis]
         if size is None or not isinstance(wanted, int):
-            raise t.fail("the size of a window is open", "give the volume a fixed size")
+            raise t.fail(
+                "the sizes of its windows hang on a dim that is open", "leave that dim out of the dynamic ones"
+            )
         order = [*(a for a in range(rank) if a != axis), axis]
         made = t.op.MatMul(transposed(t, x, order), t.op.like(_shares(size, wanted), x))
         x = transposed(t, made, [int(place) for place in np.argsort(order)])

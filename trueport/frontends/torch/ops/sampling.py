@@ -25,8 +25,7 @@ _ZEROS, _BORDER, _REFLECTION = 0, 1, 2
 def grid_sampler_3d(
     t: TorchTranslation, x: Value, grid: Value, interpolation: int, padding: int, align_corners: bool
 ) -> Value:
-    if interpolation not in (_LINEAR, _NEAREST):
-        raise t.fail(f"interpolation {interpolation} has no meaning in three dims", "use bilinear or nearest")
+    assert interpolation in (_LINEAR, _NEAREST), "PyTorch itself has no other in three dims"
     return widened(t, lambda image, places: _sampled(t, image, places, interpolation, padding, align_corners), x, grid)
 
 

@@ -27,7 +27,10 @@ def scatter_reduce(
     t: TorchTranslation, x: Value, dim: int, index: Value, src: Value, reduce: str, include_self: bool = True
 ) -> Value:
     if t.rank(x) == 0 or (reduce == "mean" and not is_float(x)):
-        raise t.fail("a mean of whole numbers, or into one without axes", "cast to float before, and back")
+        raise t.fail(
+            "takes the mean of whole numbers, or scatters into a tensor without axes",
+            "cast to float before, and back; give the tensor an axis",
+        )
     axis = dim % t.rank(x)
     values = _as_large(t, src, index)
     ones = t.op.Expand(t.op.like(1, x), t.op.Shape(index))
@@ -85,7 +88,7 @@ def roll(t: TorchTranslation, x: Value, shifts: Sequence[Any], dims: Sequence[in
 @recorded
 def roll_complex(t: TorchTranslation, x: Value, shifts: Sequence[Any], dims: Sequence[int] = ()) -> Value:
     if not dims:
-        raise t.fail("rolls all axes of complex numbers as one", "name the dims")
+        raise t.fail("rolls all axes of complex numbers as one", "name the dims: z.roll(1, 0)")
     return _rolled(t, x, shifts, [axis % (t.rank(x) - 1) for axis in dims])
 
 

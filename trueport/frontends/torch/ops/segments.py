@@ -32,7 +32,10 @@ def segment_reduce(
     initial: float | None = None,
 ) -> Value:
     if axis != 0 or lengths is None or t.rank(lengths) != 1:
-        raise t.fail("segments along an inner axis, or given by offsets", "give lengths along the first axis")
+        raise t.fail(
+            "takes segments along an inner axis, or by their offsets",
+            "give lengths along the first axis: torch.diff(offsets)",
+        )
     counts = t.int64(lengths)
     ends = t.op.CumSum(counts, np.array(0))
     rows = t.op.Range(0, t.op.Squeeze(t.op.Shape(data, end=1), [0]), 1)
