@@ -228,7 +228,7 @@ class _Aligner:
     def _nearest(
         self, name: str, mark: Sketch, marks: Mapping[str, Sketch], place: Place, after: int, used: set[str]
     ) -> InnerValue | None:
-        """Of the values with these numbers the first that is not taken, one of the same kind of operator before all."""
+        """Of the values with these numbers one that is not taken, of the same kind of operator before all."""
         found: list[tuple[tuple[bool, bool], str, InnerValue]] = []
         for key, other in marks.items():
             # Two values in one tensor: only where one is the other, moved.
@@ -237,7 +237,8 @@ class _Aligner:
             pair = self._pair(name, key)
             if pair is not None and pair[1] < _CLOSE:
                 found.append(((key in used, not self._same_kind(place, key)), key, pair[0]))
-        best = [(key, held) for score, key, held in found if score == min(score for score, *_ in found)]
+        least = min((score for score, *_ in found), default=None)
+        best = [(key, held) for score, key, held in found if score == least]
         if len(best) > 1:
             best.sort(key=lambda item: self._unlikeness(name, place, item[0]))
         return best[0][1] if best else None
@@ -275,24 +276,25 @@ class _Aligner:
             for name in place.makes:
                 if name in self._values:
                     continue
-                wanted, depth = self._behind(place)
+                behind, depth = self._behind(place)
+                wanted = {self.target.inner()[self._values[read].tensor].tensor for read in behind}
                 fitting = [key for key in candidates if self._may_be(place, name, key, wanted, tensors)]
                 if len(fitting) > 1:
                     fitting = [key for key in fitting if self._depth(key, tensors) == depth]
                 if len(fitting) == 1:
-                    self._values[name] = InnerValue(fitting[0], self._likely_order(place, name, fitting[0]))
+                    self._values[name] = InnerValue(fitting[0], self._likely_order(behind, name, fitting[0]))
                     tensors.add(self.target.inner()[fitting[0]].tensor)
                     candidates.remove(fitting[0])
         return len(self._values) - before
 
-    def _behind(self, place: Place) -> tuple[set[str], int]:
-        """The target's tensors of the nearest aligned values behind a place, and how many of its kind lie between."""
-        waiting, found, between = list(place.reads), set(), set[Place]()
+    def _behind(self, place: Place) -> tuple[list[str], int]:
+        """The nearest aligned values behind a place, and how many places of its kind lie between."""
+        waiting, found, between = list(place.reads), list[str](), set[Place]()
         while waiting:
-            read = waiting.pop()
+            read = waiting.pop(0)
             maker = self._makers.get(read)
             if read in self._values:
-                found.add(self.target.inner()[self._values[read].tensor].tensor)
+                found.append(read)
             elif maker is not None and maker not in between:
                 between.add(maker)
                 waiting += maker.reads
@@ -328,12 +330,11 @@ class _Aligner:
                     found.append(self._ops[tensor])
         return found
 
-    def _likely_order(self, place: Place, name: str, key: str) -> tuple[int, ...] | None:
+    def _likely_order(self, behind: Sequence[str], name: str, key: str) -> tuple[int, ...] | None:
         """That of what it is made from, where it fits; else the first that does."""
         shapes = np.shape(self._sources[name]), np.shape(self._targets[key])
         fitting = list(orders(*shapes))
-        inner = [read for read in place.reads if read in self._values]
-        before = [self._values[read].perm or tuple(range(np.ndim(self._sources[read]))) for read in inner]
+        before = [self._values[read].perm or tuple(range(np.ndim(self._sources[read]))) for read in behind]
         chosen = next((perm for perm in before if perm in fitting), fitting[0])
         return None if chosen == tuple(range(len(chosen))) else chosen
 
