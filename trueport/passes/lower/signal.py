@@ -12,7 +12,7 @@ from trueport.passes.lower.adapt import ABSENT, Downgrade, downgrades
 __all__: list[str] = []
 
 _LARGEST = 1 << 24
-"""Elements of a matrix that is made and stored in the model."""
+"""Elements of a matrix that is stored in the model."""
 
 
 @downgrades("DFT", 20, 17)
@@ -43,11 +43,12 @@ def _by_matrix(op: Downgrade, x: Value, dft_length: Value | None, axis: int, inv
     length = 2 * (count - 1) if inverse and onesided else count
     if dft_length is not None:
         length = int(op.need(dft_length, "dft_length"))
-    if 2 * parts * count * length > _LARGEST:
+    kept = length // 2 + 1 if onesided and not inverse else length
+    if count * kept * (2 if inverse and onesided else 2 * parts) > _LARGEST:
         raise op.fail(f"a transform of {count} elements to {length} is too long to be written as a matrix")
     matrix = _inverse_of_half(count, length) if inverse and onesided else _matrix(count, parts, length, inverse)
     if onesided and not inverse:
-        matrix = matrix[:, :, : length // 2 + 1]
+        matrix = matrix[:, :, :kept]
     # The axis to the end, before the parts; both are one axis for the product.
     perm = [*(place for place in range(rank - 1) if place != axis), axis, rank - 1]
     rows = op.Transpose(x, perm=perm)
