@@ -285,6 +285,7 @@ CASES: list[AnyCase] = [
     _called("_to_copy.default", of("n", 4, draw=edges), dtype=torch.bool, label="to bool"),
     _called("_to_copy.default", of("n", 4, draw=edges), dtype=torch.bfloat16, label="to bfloat16"),
     _called("_to_copy.default", of("n", 4, draw=wholes, low=-300, high=300), dtype=torch.int8, label="around int8"),
+    Case("aten.sigmoid.default", of("n", 4, draw=wholes, low=-(10**9), high=10**9), label="large wholes"),
     Case("aten.copy.default", lambda n: (wholes(n, 4), edges(n, 4, without="nan inf"))),
     Case("aten.arange.start_step", of("n", 4), call=lambda x: aten.arange.start_step(1, 2 * x.shape[0] + 1, 2)),
     Case(
