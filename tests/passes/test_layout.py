@@ -341,6 +341,11 @@ def test_light_models_have_transposes_only_at_their_borders(path: pathlib.Path):
     assert count(assigned(model), "Transpose") <= 2 + shuffles
 
 
+def test_an_activation_stays_with_the_convolution_before_it():
+    model = model_of("agraph (float[N,3,8,8] x) => (y) { c = Conv(x, w) y = Sigmoid(c) }", w=(4, 3, 1, 1))
+    assert [node.op_type for node in assigned(model).graph] == ["Transpose", "Conv", "Sigmoid", "Transpose"]
+
+
 def test_time_is_linear():
     def seconds(nodes: int) -> float:
         lines = "\n".join(

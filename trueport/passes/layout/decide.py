@@ -4,7 +4,7 @@ First, backward, what each value is wanted as: channel-last by the operators tha
 order by the graph's outputs and by operators without a rule. A want passes up through operators with one data
 input that is no larger than the output: there a transpose may as well stand before it. Then, forward, each node
 takes the plan for which least data must be moved, counting orders that exist already as free; on a tie, the one
-that its users want.
+that its users want, or, for an operator on each element of one tensor, the order that this tensor has.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 import onnx_ir as ir
 
 from trueport.ir.layouts import Perm, channels_last, identity, is_identity
+from trueport.passes.layout.carry import Elementwise
 from trueport.passes.layout.plan import Form, Plan, Rule, dims_of, is_constant, rank_of
 from trueport.passes.layout.roots import Roots, same_but_for_units, volume
 from trueport.passes.layout.rules import CHANNELS, gains_from_channels_last
@@ -163,7 +164,7 @@ def _candidates(node: ir.Node, rule: Rule, roots: Roots, wants: Orders, held: Or
     as_is = _as_is(node)
     seen = {as_is.key}
     wanted = wants.get(node.outputs[0], {})
-    if len(wanted) == 1 and is_identity(next(iter(wanted))):
+    if len(wanted) == 1 and is_identity(next(iter(wanted))) and not _follows(node, rule, roots):
         yield as_is
     options = [rule.of_output(node, perm) for perm in wanted if not is_identity(perm)]
     tried: set[Perm] = set()
@@ -179,6 +180,18 @@ def _candidates(node: ir.Node, rule: Rule, roots: Roots, wants: Orders, held: Or
             seen.add(plan.key)
             yield plan
     yield as_is
+
+
+def _follows(node: ir.Node, rule: Rule, roots: Roots) -> bool:
+    """An activation stays with what makes its data, so that a runtime can do both at once; the move comes after it.
+
+    Only where it alone uses this data: else the one move before it serves all users.
+    """
+    data = [value for value in node.inputs if value is not None and not is_constant(value)]
+    if not isinstance(rule, Elementwise) or len(data) != 1:
+        return False
+    root, _ = roots.of(data[0], None)
+    return all(len(value.uses()) == 1 and not value.is_graph_output() for value in {data[0], root})
 
 
 def _orders(value: ir.Value, roots: Roots, held: Orders) -> Iterator[Perm]:
