@@ -21,7 +21,7 @@ def skeleton(model: ir.Model) -> onnx.ModelProto:
     large = [
         (value, value.const_value)
         for value in graph.initializers.values()
-        if value.const_value is not None and value.const_value.nbytes > _SMALL_BYTES
+        if value.const_value is not None and _is_large(value.const_value)
     ]
     for value, tensor in large:
         value.type = ir.TensorType(tensor.dtype)
@@ -44,5 +44,10 @@ def _read_small(model: ir.Model) -> None:
     for graph in model.graphs():
         for value in graph.initializers.values():
             tensor = value.const_value
-            if isinstance(tensor, ir.ExternalTensor) and (tensor.nbytes <= _SMALL_BYTES or graph is not model.graph):
+            if isinstance(tensor, ir.ExternalTensor) and (graph is not model.graph or not _is_large(tensor)):
                 value.const_value = ir.Tensor(tensor.numpy().copy(), tensor.dtype, name=tensor.name)
+
+
+def _is_large(tensor: ir.TensorProtocol) -> bool:
+    known = tensor.length if isinstance(tensor, ir.ExternalTensor) else None  # said in the file: nothing to multiply
+    return (tensor.nbytes if known is None else known) > _SMALL_BYTES
