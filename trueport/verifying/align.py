@@ -83,19 +83,23 @@ class AlignedModel(Model):
 
     def shapes_before(self, value: str) -> Iterator[tuple[str, tuple[int, ...]]]:
         """The target's values that one is made from, up to aligned ones, the nearest first; its names, their shapes."""
+        keys = {held.tensor: key for key, held in self._model.inner().items()}
+        for tensor in self._made_of(value):
+            if tensor in keys and keys[tensor] in (self._shapes or {}):
+                yield keys[tensor], (self._shapes or {})[keys[tensor]]
+
+    def _made_of(self, value: str) -> Iterator[str]:
+        """The target's tensors behind a value, back to aligned ones, the nearest first."""
         known = self._model.inner()
-        keys = {held.tensor: key for key, held in known.items()}
         aligned = {known[held.tensor].tensor for held in self._values.values() if held.tensor in known}
-        waiting = [known[self._values[value].tensor].tensor]
+        waiting = [known[self._values[value].tensor].tensor] if value in self._values else []
         seen = set(waiting)
         while waiting:
             maker = self._makers.get(waiting.pop(0))
             fresh = [t for t in (maker.inputs if maker is not None else ()) if t not in seen]
             seen.update(fresh)
             waiting += [tensor for tensor in fresh if tensor not in aligned]
-            for tensor in fresh:
-                if tensor in keys and keys[tensor] in (self._shapes or {}):
-                    yield keys[tensor], (self._shapes or {})[keys[tensor]]
+            yield from fresh
 
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         given = {self._values[name].tensor: _turned(array, self._values[name].perm) for name, array in fed.items()}
@@ -105,16 +109,8 @@ class AlignedModel(Model):
 
     def constants_before(self, value: str) -> Iterator[tuple[str, Any]]:
         """Weights of the operations that make a value out of aligned ones, under the target's names."""
-        known, stored = self._model.inner(), self._model.constants()
-        aligned = {known[held.tensor].tensor for held in self._values.values() if held.tensor in known}
-        waiting = [known[self._values[value].tensor].tensor] if value in self._values else []
-        seen = set(waiting)
-        while waiting:
-            maker = self._makers.get(waiting.pop(0))
-            fresh = [t for t in (maker.inputs if maker is not None else ()) if t not in seen]
-            seen.update(fresh)
-            waiting += [tensor for tensor in fresh if tensor not in aligned]
-            yield from ((tensor, stored[tensor]) for tensor in fresh if tensor in stored)
+        stored = self._model.constants()
+        yield from ((tensor, stored[tensor]) for tensor in self._made_of(value) if tensor in stored)
 
     def write_part(
         self, given: Mapping[str, Any], ports: Mapping[str, str], fetch: str, feeds: Mapping[str, Any], place: Path
