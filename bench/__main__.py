@@ -51,9 +51,9 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
     if part == "faults":
         from bench.faults.trials import run_faithful, run_faults
 
-        sample = 12 if options.quick else 120
         count = options.trials or (50 if options.quick else 500)
-        found = run_faults(count, options.seed, options.models, sample, options.jobs)
+        reproduced = 12 if options.quick else count
+        found = run_faults(count, options.seed, options.models, reproduced, options.jobs)
         return f"{found}\n{run_faithful(options.models)}"
     if part == "known_faults":
         from bench import known_faults
