@@ -18,7 +18,19 @@ from bench import conversion, latency, memory, scaling
 from bench.models import BenchModel, matching
 from bench.peers import LIMIT
 
-PARTS = ("check", "conversion", "latency", "memory", "scaling", "faults", "known_faults", "locate", "k", "tf2onnx")
+PARTS = (
+    "check",
+    "conversion",
+    "latency",
+    "memory",
+    "scaling",
+    "faults",
+    "alarms",
+    "known_faults",
+    "locate",
+    "k",
+    "tf2onnx",
+)
 CACHE = Path(__file__).parent / ".cache"
 
 
@@ -49,12 +61,18 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
     if part == "tf2onnx":
         return _tf2onnx(options)
     if part == "faults":
-        from bench.faults.trials import run_faithful, run_faults
+        from bench.faults.faithful import run_faithful
+        from bench.faults.trials import run_faults
 
         count = options.trials or (50 if options.quick else 500)
         reproduced = 12 if options.quick else count
         found = run_faults(count, options.seed, options.models, reproduced, options.jobs)
         return f"{found}\n{run_faithful(options.models)}"
+    if part == "alarms":
+        from bench.faults.faithful import run_faithful
+        from bench.faults.others import run_others
+
+        return "\n".join([run_faithful(options.models), run_others(CACHE, options.models)])
     if part == "known_faults":
         from bench import known_faults
 

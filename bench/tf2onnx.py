@@ -23,7 +23,7 @@ from bench.peers import OURS, TF2ONNX, Converted, Tool, convert
 from bench.race import LOADS
 from bench.table import median, ratio, render
 
-__all__ = ["line", "measure", "report"]
+__all__ = ["line", "measure", "report", "saved"]
 
 TOOLS = (OURS, TF2ONNX)
 
@@ -43,7 +43,7 @@ class Comparison:
 def measure(model: ZooModel, cache: Path, *, rounds: int, threads: int, limit: float) -> Comparison:
     """Convert with both, then let what they made race beside TensorFlow."""
     found = Comparison(model.name)
-    source = _saved(model, cache)
+    source = saved(model, cache)
     forms = {}
     for tool in TOOLS:
         target = cache / "onnx" / tool.name / f"{model.name}.onnx"
@@ -59,7 +59,7 @@ def measure(model: ZooModel, cache: Path, *, rounds: int, threads: int, limit: f
     return found
 
 
-def _saved(model: ZooModel, cache: Path) -> Path:
+def saved(model: ZooModel, cache: Path) -> Path:
     """The SavedModel, written once."""
     folder = cache / "keras" / model.name
     if not folder.exists():

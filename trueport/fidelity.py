@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
+    "AGAINST_DATA",
     "AGAINST_INPUT",
     "AGAINST_LARGEST",
     "AGAINST_ONE",
+    "AGAINST_PLACES",
     "AGAINST_RESULT",
     "AGAINST_STEPS",
     "AGAINST_TERMS",
@@ -72,9 +74,14 @@ class Against(enum.Enum):
     """each number along the last axis is made from the largest of them"""
     STEPS = "steps"
     """whatever its steps add up: those of the function by which ONNX defines it, each by its own declaration"""
+    DATA = "data"
+    """sums inside that may cancel: as if every number that goes in, weights as well, were off by as much"""
+    PLACES = "places"
+    """mixes neighbours by their nearness to a place, which is rounded as well: the more, the farther away it is"""
 
 
-AGAINST_RESULT, AGAINST_TERMS, AGAINST_ONE, AGAINST_INPUT, AGAINST_LARGEST, AGAINST_STEPS = Against
+AGAINST_RESULT, AGAINST_TERMS, AGAINST_ONE, AGAINST_INPUT = tuple(Against)[:4]
+AGAINST_LARGEST, AGAINST_STEPS, AGAINST_DATA, AGAINST_PLACES = tuple(Against)[4:]
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""One fault per trial: detected, located, explained? And does anything faithful raise an alarm?"""
+"""One fault per trial: detected, located, explained? Does the reproducer show it?"""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ from bench.faults.kinds import FAULTS, faulty, places
 from bench.faults.zoo import ZOO
 from bench.table import render
 from trueport.backends.tensorflow.registry import registry
-from trueport.comparison import locate, verify
+from trueport.comparison import locate
 from trueport.errors import TrueportError
-from trueport.fidelity import Verdict
 from trueport.frontends.onnx.load import load_onnx
-from trueport.pipeline import convert, convert_file
+from trueport.pipeline import convert
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.parts import count_nodes
@@ -38,7 +37,7 @@ from trueport.verifying.inputs import graph_ports, make_inputs
 from trueport.verifying.judge import judge
 from trueport.verifying.oracle import OnnxOracle
 
-__all__ = ["Cell", "Effect", "Trial", "cells", "run_faithful", "run_faults", "trials"]
+__all__ = ["Cell", "Effect", "Trial", "cells", "run_faults", "trials"]
 
 _BEYOND = 8.0
 """Times the floor: what changes an output by more must be detected."""
@@ -239,34 +238,3 @@ def _reproduced(done: list[Trial]) -> str:
             share = f"{sum(map(bool, shown))} of {len(shown)} show the fault in a process of their own"
             lines.append(f"reproducers, {target}: {share}; median size {source} and {other} nodes")
     return "\n".join(lines) or "no reproducers were written"
-
-
-def run_faithful(models: str = "") -> str:
-    """Every model of the zoo in every form that it can be given, unchanged: each alarm is a false one."""
-    alarms = []
-    count = 0
-    for name, make in ZOO.items():
-        if models not in name:
-            continue
-        source = make()
-        graph = OnnxOracle(load_onnx(source), registry()).model.graph
-        feeds = make_inputs(graph_ports(graph), graph, seed=1)
-        with tempfile.TemporaryDirectory() as folder:
-            for kind, target in _forms(source, Path(folder)):
-                found = verify(source, target, data=feeds)
-                count += 1
-                if found.verdict != Verdict.FAITHFUL:
-                    alarms.append(f"{name} / {kind}: {found}")
-    return "\n".join([f"{count} faithful targets, {len(alarms)} false alarms", *alarms])
-
-
-def _forms(source: onnx.ModelProto, folder: Path) -> Iterator[tuple[str, Any]]:
-    """The model in ONNX Runtime as written and fused, in TensorFlow from memory and from disk, and back in ONNX."""
-    yield "onnxruntime", OnnxRuntimeModel(source, optimize=False)
-    yield "onnxruntime, optimized", OnnxRuntimeModel(source, optimize=True)
-    converted = convert(source, to="tensorflow", verify=False)
-    yield "tensorflow", converted.route.result(None)
-    yield "saved model", converted.save(folder / "saved")
-    back = folder / "back.onnx"
-    convert_file(folder / "saved", back, verify=False)
-    yield "round trip", back

@@ -13,8 +13,9 @@ import onnx
 import pytest
 
 import trueport
+from bench.faults.faithful import run_faithful
 from bench.faults.kinds import FAULTS, faulty
-from bench.faults.trials import run_faithful, trials
+from bench.faults.trials import trials
 from bench.faults.zoo import ZOO
 from trueport.report.verification import render_located
 from trueport.runtimes.base import Model

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import onnx_ir as ir
 from onnx_ir.passes.common import (
@@ -11,6 +11,7 @@ from onnx_ir.passes.common import (
     RemoveUnusedNodesPass,
 )
 
+from trueport.ir.schemas import schema_at
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
 from trueport.passes.lower.adapt import lower_nodes, needs_body
@@ -29,7 +30,7 @@ def lower_model(model: ir.Model, opset: int, *, apart: Callable[[ir.Node], bool]
 
     ``apart``: which nodes are replaced by their bodies in any case, if they have one.
     """
-    wanted = opsets_of_time(opset)
+    wanted = _before_retirement(model, opsets_of_time(opset))
     if any(value.type is None for node in model.graph.all_nodes() for value in node.outputs):
         infer_shapes(model)  # which form a node takes hangs on its types
     for _ in range(_MAX_NESTED_BODIES):
@@ -52,6 +53,16 @@ def lower_model(model: ir.Model, opset: int, *, apart: Callable[[ir.Node], bool]
             del model.opset_imports[domain]
     model.opset_imports.update({domain: wanted[domain] for domain in used if domain in wanted})
     model.ir_version = ir_version_of(opset)
+
+
+def _before_retirement(model: ir.Model, opsets: Mapping[str, int]) -> dict[str, int]:
+    """The same, but older where one of the model's operators is deprecated since: runtimes refuse it from there on."""
+    found = dict(opsets)
+    for node in model.graph.all_nodes():
+        schema = schema_at(node.op_type, node.domain, found.get(node.domain, 0))
+        if schema is not None and schema.deprecated:
+            found[node.domain] = schema.since_version - 1
+    return found
 
 
 def _has_graphs(node: ir.Node) -> bool:

@@ -2,7 +2,10 @@
 
 Each node sees its float inputs off by up to half a unit of the last place, and gives results off by its declared
 bound. Where it adds up products, the error is relative to the sum of their magnitudes, in whatever order they come.
-Where it is made of steps whose errors no size of its result or inputs tells (attention), each step errs by itself.
+Where sums inside it may cancel (normalizations, recurrences), it is as if all that goes in, weights as well, were off
+by that bound: each sum is then off as it is in floats. Where it mixes neighbours (interpolation), the place between
+them is rounded, too. Where no size of its result or inputs tells the errors of its steps (attention), each step errs by
+itself.
 Run a few times, this gives the noise that the model itself makes of rounding, for each element of each value.
 """
 
@@ -27,6 +30,12 @@ _PLAIN = ulps(1)
 """For an operator without a declared bound, and the least of any: one unit of the last place."""
 
 
+_LEAST_BLUR = ulps(4)
+"""Of data: many small errors that add up are more than one bound."""
+_PLACE_ULPS = 8.0
+"""What operators that compute places declare for their sums; a place itself is off by one unit of its last."""
+
+
 class RoundingNoise:
     """A source of errors; the same seed gives the same ones."""
 
@@ -39,10 +48,12 @@ class RoundingNoise:
         mapping = self._registry.find(node.op_type, node.domain)
         if unit is None or (mapping is not None and mapping.fidelity == BITWISE):
             return run(inputs)
-        computed = [_is_computed(node, mapping, index) for index in range(len(inputs))]
-        results = run([_off(a, unit, generator) if c else a for a, c in zip(inputs, computed, strict=True)])
         bound = mapping.error if mapping is not None and mapping.error else _PLAIN
         scale = 2 * unit * max(bound.ulps, _PLAIN.ulps)
+        by_data = bound.against == Against.DATA
+        blurred = [_is_blurred(node, mapping, index, weights=by_data) for index in range(len(inputs))]
+        blur = max(scale, 2 * unit * _LEAST_BLUR.ulps) if by_data else unit
+        results = run([_off(a, blur, generator) if b else a for a, b in zip(inputs, blurred, strict=True)])
         sizes = _SIZES[bound.against](inputs, results, run)
         return [_add(array, scale * np.abs(size), generator) for array, size in zip(results, sizes, strict=True)]
 
@@ -73,6 +84,16 @@ def _of_largest(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequ
     ]
 
 
+def _of_neighbours(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    """A place as far away as the first input is long, off by its last place, takes so much more of a neighbour."""
+    largest, longest = np.abs(inputs[0]), max(np.shape(inputs[0])[1:], default=1)
+    for axis in range(1, largest.ndim):
+        rows = np.moveaxis(largest, axis, 0)
+        padded = np.concatenate([rows[:1], rows, rows[-1:]])
+        largest = np.moveaxis(np.maximum(np.maximum(padded[:-2], rows), padded[2:]), 0, axis)
+    return [max(1.0, longest / _PLACE_ULPS) * array for array in run([largest, *inputs[1:]])]
+
+
 _SIZES: Mapping[Against, Callable[[Sequence[Any], Sequence[Any], Run], Sequence[Any]]] = {
     Against.RESULT: lambda inputs, results, run: results,
     Against.STEPS: lambda inputs, results, run: results,
@@ -80,14 +101,16 @@ _SIZES: Mapping[Against, Callable[[Sequence[Any], Sequence[Any], Run], Sequence[
     Against.ONE: _of_one,
     Against.INPUT: _of_input,
     Against.LARGEST: _of_largest,
+    Against.DATA: lambda inputs, results, run: results,
+    Against.PLACES: _of_neighbours,
 }
 """What an error is relative to, by the operator's declaration."""
 
 
-def _is_computed(node: ir.Node, mapping: OpMapping | None, index: int) -> bool:
+def _is_blurred(node: ir.Node, mapping: OpMapping | None, index: int, *, weights: bool) -> bool:
     """Weights are the same in every run, and parameters (scales, bounds) are not data that rounding blurs."""
     value = node.inputs[index] if index < len(node.inputs) else None
-    if value is None or value.const_value is not None:
+    if value is None or (value.const_value is not None and not weights):
         return False
     return mapping is None or input_name(mapping, index) not in mapping.static
 

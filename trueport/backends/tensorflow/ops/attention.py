@@ -13,7 +13,7 @@ from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads
 from trueport.backends.tensorflow.rnn import loop
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import AGAINST_STEPS, accumulation
+from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -60,7 +60,7 @@ def attention(
     return [tf.cast(packed_heads(Y) if packed else Y, dtype), K, V, tf.cast(seen, dtype)]
 
 
-@maps("FlexAttention", domain="ai.onnx.preview", audited=1, error=accumulation(8))
+@maps("FlexAttention", domain="ai.onnx.preview", audited=1, error=accumulation(8, against=AGAINST_DATA))
 def flex_attention(
     t: Translation,
     Q: Tensor,

@@ -6,13 +6,13 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("CausalConvWithState", audited=27, error=accumulation(4), reordered=("weight",))
+@maps("CausalConvWithState", audited=27, error=accumulation(4, against=AGAINST_DATA), reordered=("weight",))
 def causal_conv_with_state(
     t: Translation,
     input: Tensor,

@@ -9,7 +9,7 @@ import numpy as np
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.scores import as_rows, labelled, transformed, two_columns
-from trueport.fidelity import BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_DATA, BITWISE, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -72,7 +72,7 @@ def _or_one(divisor: Tensor) -> Tensor:
     return tf.where(tf.equal(divisor, 0), tf.ones_like(divisor), divisor)
 
 
-@maps("LinearRegressor", domain=_ML, error=accumulation(), audited=1)
+@maps("LinearRegressor", domain=_ML, error=accumulation(against=AGAINST_DATA), audited=1)
 def linear_regressor(
     t: Translation,
     X: Tensor,

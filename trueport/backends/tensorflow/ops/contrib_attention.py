@@ -11,7 +11,7 @@ from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, 
 from trueport.backends.tensorflow.integer_sums import integer_matmul
 from trueport.backends.tensorflow.refusals import attribute, has_input, refused
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import Limit, accumulation
+from trueport.fidelity import AGAINST_DATA, Limit, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
@@ -139,7 +139,7 @@ def qattention(
     )
 
 
-@maps("MultiHeadAttention", domain=_MS, error=accumulation(16), limits=[_PACKED])
+@maps("MultiHeadAttention", domain=_MS, error=accumulation(16, against=AGAINST_DATA), limits=[_PACKED])
 def multi_head_attention(
     t: Translation,
     query: Tensor,
@@ -170,7 +170,7 @@ def multi_head_attention(
     return packed_heads(tf.matmul(tf.nn.softmax(scores), v)), k, v, scores
 
 
-@maps("RotaryEmbedding", domain=_MS, error=accumulation(2), limits=[_SCALED_ANGLES])
+@maps("RotaryEmbedding", domain=_MS, error=accumulation(2, against=AGAINST_DATA), limits=[_SCALED_ANGLES])
 def rotary_embedding(
     t: Translation,
     input: Tensor,

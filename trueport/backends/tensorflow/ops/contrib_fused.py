@@ -10,7 +10,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.ops.conv import conv
 from trueport.backends.tensorflow.ops.linear import gemm
 from trueport.backends.tensorflow.refusals import attribute, refused
-from trueport.fidelity import AGAINST_INPUT, Limit, accumulation
+from trueport.fidelity import AGAINST_DATA, AGAINST_INPUT, AGAINST_TERMS, Limit, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
@@ -121,8 +121,8 @@ def fused_gemm(
     return _activated(activation, y, [value for value in given if value is not None])
 
 
-@maps("TransposeMatMul", domain=_MS, error=accumulation())
-@maps("FusedMatMul", domain=_MS, error=accumulation())
+@maps("TransposeMatMul", domain=_MS, error=accumulation(against=AGAINST_TERMS))
+@maps("FusedMatMul", domain=_MS, error=accumulation(against=AGAINST_TERMS))
 def fused_mat_mul(
     t: Translation,
     A: Tensor,
@@ -151,17 +151,17 @@ def gelu(t: Translation, X: Tensor) -> Tensor:
     return _gelu(X)
 
 
-@maps("BiasGelu", domain=_MS, error=accumulation(4))
+@maps("BiasGelu", domain=_MS, error=accumulation(4, against=AGAINST_DATA))
 def bias_gelu(t: Translation, A: Tensor, B: Tensor) -> Tensor:
     return _gelu(A + B)
 
 
-@maps("FastGelu", domain=_MS, error=accumulation(4))
+@maps("FastGelu", domain=_MS, error=accumulation(4, against=AGAINST_DATA))
 def fast_gelu(t: Translation, X: Tensor, bias: Tensor | None) -> Tensor:
     return tf.nn.gelu(X if bias is None else X + bias, approximate=True)
 
 
-@maps("QuickGelu", domain=_MS, error=accumulation(4))
+@maps("QuickGelu", domain=_MS, error=accumulation(4, against=AGAINST_INPUT))
 def quick_gelu(t: Translation, X: Tensor, *, alpha: float = 1.702) -> Tensor:
     return X * tf.sigmoid(X * tf.constant(alpha, X.dtype))
 

@@ -10,7 +10,7 @@ from trueport.backends.tensorflow.ops.grid_sample import grid_sample
 from trueport.backends.tensorflow.ops.indexing import gather_nd
 from trueport.backends.tensorflow.ops.padding import pad
 from trueport.backends.tensorflow.ops.selection import unique
-from trueport.fidelity import BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_DATA, AGAINST_PLACES, BITWISE, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -50,7 +50,7 @@ def runtime_range(t: Translation, start: Tensor, limit: Tensor, delta: Tensor | 
     return range_(t, start, limit, tf.ones([], start.dtype) if delta is None else delta, stash_type=1)
 
 
-@maps("GridSample", domain=_MS, error=accumulation(16, 8))
+@maps("GridSample", domain=_MS, error=accumulation(16, 8, against=AGAINST_PLACES))
 def runtime_grid_sample(
     t: Translation,
     X: Tensor,
@@ -64,7 +64,7 @@ def runtime_grid_sample(
     return grid_sample(t, X, Grid, align_corners=align_corners, mode=name, padding_mode=padding_mode)
 
 
-@maps("Inverse", domain=_MS, error=accumulation(64, 8))
+@maps("Inverse", domain=_MS, error=accumulation(64, 8, against=AGAINST_DATA))
 def inverse(t: Translation, X: Tensor) -> Tensor:
     """The error grows with the condition of the matrix, in every runtime."""
     return widened(tf.linalg.inv, X)

@@ -10,7 +10,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.ops.normalization import layer_normalization
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -18,7 +18,7 @@ __all__: list[str] = []
 _MS = "com.microsoft"
 
 
-@maps("LayerNormalization", domain=_MS, error=accumulation(8))
+@maps("LayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def layer_normalization_before_17(
     t: Translation,
     X: Tensor,
@@ -32,7 +32,7 @@ def layer_normalization_before_17(
     return layer_normalization(t, X, Scale, B, axis=axis, epsilon=epsilon, stash_type=stash_type)
 
 
-@maps("SimplifiedLayerNormalization", domain=_MS, error=accumulation(8))
+@maps("SimplifiedLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def simplified_layer_normalization(
     t: Translation, X: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> tuple[Tensor, Tensor]:
@@ -44,7 +44,7 @@ def simplified_layer_normalization(
     return made, tf.cast(inverse, tf.float32)
 
 
-@maps("SkipLayerNormalization", domain=_MS, error=accumulation(8))
+@maps("SkipLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def skip_layer_normalization(
     t: Translation,
     input: Tensor,
@@ -60,7 +60,7 @@ def skip_layer_normalization(
     return y, mean, inverse, total
 
 
-@maps("SkipSimplifiedLayerNormalization", domain=_MS, error=accumulation(8))
+@maps("SkipSimplifiedLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def skip_simplified_layer_normalization(
     t: Translation, input: Tensor, skip: Tensor, gamma: Tensor, bias: Tensor | None, *, epsilon: float = 1e-12
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -71,7 +71,7 @@ def skip_simplified_layer_normalization(
     return y, tf.zeros_like(inverse), inverse, total
 
 
-@maps("EmbedLayerNormalization", domain=_MS, error=accumulation(8))
+@maps("EmbedLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def embed_layer_normalization(
     t: Translation,
     input_ids: Tensor,

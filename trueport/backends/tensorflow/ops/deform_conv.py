@@ -11,13 +11,13 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
 from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
 from trueport.backends.tensorflow.spatial import Window, known, window_of
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("DeformConv", audited=22, error=accumulation(8, 4))
+@maps("DeformConv", audited=22, error=accumulation(8, 4, against=AGAINST_DATA))
 def deform_conv(
     t: Translation,
     X: Tensor,

@@ -154,7 +154,7 @@ def sum_(t: Translation, *data_0: Tensor) -> Tensor:
     return widened(lambda *terms: functools.reduce(tf.add, terms), *data_0)
 
 
-@maps("Mean", audited=13, error=accumulation())
+@maps("Mean", audited=13, error=accumulation(against=AGAINST_TERMS))
 def mean(t: Translation, *data_0: Tensor) -> Tensor:
     return widened(lambda *terms: functools.reduce(tf.add, terms) / like(len(terms), terms[0]), *data_0)
 

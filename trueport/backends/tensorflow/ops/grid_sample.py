@@ -10,7 +10,7 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.interpolate import cubic_weights, mixed_strings
 from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, AGAINST_PLACES, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -29,7 +29,7 @@ _MIXED = mixed_strings(
 )
 
 
-@maps("GridSample", audited=22, error=accumulation(16, 8), limits=[_MIXED])
+@maps("GridSample", audited=22, error=accumulation(16, 8, against=AGAINST_PLACES), limits=[_MIXED])
 def grid_sample(t: Translation, X: Tensor, grid: Tensor, *, align_corners: int, mode: str, padding_mode: str) -> Tensor:
     X = of_rank(X, t.rank(X, grid))
     if mode == "nearest":
@@ -41,7 +41,7 @@ def grid_sample(t: Translation, X: Tensor, grid: Tensor, *, align_corners: int, 
     return tf.cast(_sampled(tf.cast(X, wide), taps, grid), X.dtype)
 
 
-@maps("AffineGrid", audited=20, error=accumulation(4), static=("size",))
+@maps("AffineGrid", audited=20, error=accumulation(4, against=AGAINST_DATA), static=("size",))
 def affine_grid(t: Translation, theta: Tensor, size: Tensor, *, align_corners: int) -> Tensor:
     wide = tf.float64 if theta.dtype == tf.float64 else tf.float32
     spatial = theta.shape[1] or size.shape[0] - 2

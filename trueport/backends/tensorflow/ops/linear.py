@@ -8,7 +8,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import via, widened
 from trueport.backends.tensorflow.rows import rows_times_matrix
-from trueport.fidelity import AGAINST_TERMS, accumulation
+from trueport.fidelity import AGAINST_DATA, AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -61,7 +61,7 @@ def einsum(t: Translation, *Inputs: Tensor, equation: str) -> Tensor:
     return _multiplied(lambda *operands: tf.einsum(equation.replace(" ", ""), *operands), *Inputs)
 
 
-@maps("Det", audited=22, error=accumulation())
+@maps("Det", audited=22, error=accumulation(against=AGAINST_DATA))
 def det(t: Translation, X: Tensor) -> Tensor:
     return widened(tf.linalg.det, X)
 

@@ -13,13 +13,19 @@ from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.numeric import widened
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.backends.tensorflow.spatial import per_channel, spatial_axes
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("BatchNormalization", audited=15, error=accumulation(8), state=("input_mean", "input_var"), channels_last=True)
+@maps(
+    "BatchNormalization",
+    audited=15,
+    error=accumulation(8, against=AGAINST_DATA),
+    state=("input_mean", "input_var"),
+    channels_last=True,
+)
 def batch_normalization(
     t: Translation,
     X: Tensor,
@@ -56,7 +62,7 @@ def _normalize_channels(
     return x * per_channel(t, factor, rank) + per_channel(t, bias - mean * factor, rank)
 
 
-@maps("InstanceNormalization", audited=22, error=accumulation(8), channels_last=True)
+@maps("InstanceNormalization", audited=22, error=accumulation(8, against=AGAINST_DATA), channels_last=True)
 def instance_normalization(t: Translation, input: Tensor, scale: Tensor, B: Tensor, *, epsilon: float) -> Tensor:
     axes = spatial_axes(t, input)
 
@@ -67,7 +73,7 @@ def instance_normalization(t: Translation, input: Tensor, scale: Tensor, B: Tens
     return widened(apply, input, scale, B)
 
 
-@maps("GroupNormalization", audited=21, error=accumulation(8), channels_last=True)
+@maps("GroupNormalization", audited=21, error=accumulation(8, against=AGAINST_DATA), channels_last=True)
 def group_normalization(
     t: Translation, X: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float, num_groups: int, stash_type: int
 ) -> Tensor:
@@ -83,7 +89,7 @@ def group_normalization(
     return normal * per_channel(t, scale, rank) + per_channel(t, bias, rank)
 
 
-@maps("LayerNormalization", audited=17, error=accumulation(8))
+@maps("LayerNormalization", audited=17, error=accumulation(8, against=AGAINST_DATA))
 def layer_normalization(
     t: Translation, X: Tensor, Scale: Tensor, B: Tensor | None, *, axis: int, epsilon: float, stash_type: int
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -118,7 +124,7 @@ def _standardized(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
     return centred * tf.math.rsqrt(tf.reduce_mean(tf.square(centred), axes, keepdims=True) + epsilon)
 
 
-@maps("MeanVarianceNormalization", audited=13, error=accumulation(8))
+@maps("MeanVarianceNormalization", audited=13, error=accumulation(8, against=AGAINST_STEPS))
 def mean_variance_normalization(t: Translation, X: Tensor, *, axes: Sequence[int]) -> Tensor:
     def apply(x: Tensor) -> Tensor:
         mean = tf.reduce_mean(x, axes, keepdims=True)

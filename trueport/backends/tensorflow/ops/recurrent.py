@@ -6,7 +6,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.rnn import Cell, Layer, activation_limit, activations_of, linear, recur
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -22,7 +22,13 @@ def _bent(op: str, rows: int) -> str:
     )
 
 
-@maps("RNN", audited=22, error=accumulation(), ignores=_IGNORES, limits=[activation_limit(1, _bent("RNN", 4))])
+@maps(
+    "RNN",
+    audited=22,
+    error=accumulation(against=AGAINST_DATA),
+    ignores=_IGNORES,
+    limits=[activation_limit(1, _bent("RNN", 4))],
+)
 def rnn(
     t: Translation,
     X: Tensor,
@@ -54,7 +60,13 @@ def rnn(
     return recur(layer, make_cell)
 
 
-@maps("GRU", audited=22, error=accumulation(), ignores=_IGNORES, limits=[activation_limit(2, _bent("GRU", 12))])
+@maps(
+    "GRU",
+    audited=22,
+    error=accumulation(against=AGAINST_DATA),
+    ignores=_IGNORES,
+    limits=[activation_limit(2, _bent("GRU", 12))],
+)
 def gru(
     t: Translation,
     X: Tensor,
@@ -104,7 +116,13 @@ def gru(
     return recur(layer, make_cell)
 
 
-@maps("LSTM", audited=22, error=accumulation(), ignores=_IGNORES, limits=[activation_limit(3, _bent("LSTM", 16))])
+@maps(
+    "LSTM",
+    audited=22,
+    error=accumulation(against=AGAINST_DATA),
+    ignores=_IGNORES,
+    limits=[activation_limit(3, _bent("LSTM", 16))],
+)
 def lstm(
     t: Translation,
     X: Tensor,

@@ -21,7 +21,7 @@ from trueport.backends.tensorflow.interpolate import (
     weighted_sum,
 )
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_PLACES, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -33,7 +33,13 @@ _MIXED = mixed_strings(
 )
 
 
-@maps("Resize", audited=19, error=accumulation(8, 4), limits=[_MIXED], static=("roi", "scales", "sizes"))
+@maps(
+    "Resize",
+    audited=19,
+    error=accumulation(8, 4, against=AGAINST_PLACES),
+    limits=[_MIXED],
+    static=("roi", "scales", "sizes"),
+)
 def resize(
     t: Translation,
     X: Tensor,

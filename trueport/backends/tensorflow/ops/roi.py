@@ -11,7 +11,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
 from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import AGAINST_PLACES, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -30,7 +30,7 @@ class _Samples(NamedTuple):
     """how many points each bin of a region has, [regions]"""
 
 
-@maps("RoiAlign", audited=22, error=accumulation(8, 4))
+@maps("RoiAlign", audited=22, error=accumulation(8, 4, against=AGAINST_PLACES))
 def roi_align(
     t: Translation,
     X: Tensor,

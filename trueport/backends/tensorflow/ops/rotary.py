@@ -6,13 +6,13 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.heads import turned
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("RotaryEmbedding", audited=23, error=accumulation(2))
+@maps("RotaryEmbedding", audited=23, error=accumulation(2, against=AGAINST_DATA))
 def rotary_embedding(
     t: Translation,
     X: Tensor,

@@ -9,13 +9,13 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.indices import element_positions, from_front
 from trueport.backends.tensorflow.shapes import moving, of_rank, shape_of
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import BITWISE, accumulation
+from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("ScatterElements", audited=18, error=accumulation())
+@maps("ScatterElements", audited=18, error=accumulation(against=AGAINST_TERMS))
 def scatter_elements(
     t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str
 ) -> Tensor:
@@ -25,7 +25,7 @@ def scatter_elements(
     return _shaped_like(flat, data)
 
 
-@maps("ScatterND", audited=18, error=accumulation())
+@maps("ScatterND", audited=18, error=accumulation(against=AGAINST_TERMS))
 def scatter_nd(t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, reduction: str) -> Tensor:
     depth = size_of(indices, -1, tf.int64)
     indices = from_front(indices, shape_of(data)[:depth])

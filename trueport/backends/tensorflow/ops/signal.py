@@ -12,13 +12,13 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import AGAINST_DATA, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("DFT", audited=20, error=accumulation(4), static=("dft_length", "axis"))
+@maps("DFT", audited=20, error=accumulation(4, against=AGAINST_DATA), static=("dft_length", "axis"))
 def dft(
     t: Translation, input: Tensor, dft_length: Tensor | None, axis: Tensor | None, *, inverse: int, onesided: int
 ) -> Tensor:
@@ -32,7 +32,7 @@ def dft(
     return made if swap is None else tf.transpose(made, swap)
 
 
-@maps("STFT", audited=17, error=accumulation(4), static=("frame_step", "frame_length"))
+@maps("STFT", audited=17, error=accumulation(4, against=AGAINST_DATA), static=("frame_step", "frame_length"))
 def stft(
     t: Translation,
     signal: Tensor,
