@@ -20,10 +20,12 @@ import numpy as np
 from trueport.fidelity import Verdict
 from trueport.verifying.metrics import Metrics, measure
 
-__all__ = ["DEFAULT_K", "Judgement", "Tolerance", "allowance", "judge", "judge_value"]
+__all__ = ["DEFAULT_K", "Judgement", "Tolerance", "allowance", "is_doubtful", "judge", "judge_value"]
 
 DEFAULT_K = 8.0
 """The ratio up to which a target is faithful; chosen by the experiment in docs/verify.md."""
+_BEYOND_DOUBT = 1000.0
+"""A ratio that no element shows by chance, because it happened to err little in all of a few noisy runs."""
 _LEAST_ULPS = 2.0
 """What any float may be off beside the floor, wherever the model rounds at all."""
 
@@ -56,6 +58,11 @@ class Judgement:
     """distance from the truth over what rounding explains; inf where no distance exists"""
     why: str
     metrics: Metrics | None = None
+
+
+def is_doubtful(found: Judgement) -> bool:
+    """Whether more noisy runs might explain what does not look faithful."""
+    return found.verdict != Verdict.FAITHFUL and found.ratio < _BEYOND_DOUBT
 
 
 def judge(

@@ -9,7 +9,8 @@ import onnx_ir as ir
 from onnx_ir.passes.common import LiftConstantsToInitializersPass
 
 from trueport.frontends.tensorflow.capture import Captured
-from trueport.frontends.tensorflow.evaluate import evaluate_wide, operation_noise
+from trueport.frontends.tensorflow.evaluate import evaluate_wide
+from trueport.frontends.tensorflow.noise import operation_noise
 from trueport.frontends.torch.capture import TorchCaptured
 from trueport.frontends.torch.wide import WideModule
 from trueport.ir.provenance import mark_origins
@@ -24,6 +25,8 @@ from trueport.verifying.bodies import body_of
 __all__ = ["OnnxOracle", "Oracle", "TensorflowOracle", "TorchOracle", "Truth"]
 
 _NOISY_RUNS = 3
+_MORE_RUNS = 9
+"""Of elements there are many: some happen to err little in all of a few runs, and hardly any in so many."""
 Truth = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
@@ -40,6 +43,9 @@ class Oracle(Protocol):
 
     def run(self, feeds: Mapping[str, Any]) -> Truth:
         """Outputs by name in float64, and the same with the rounding of the model's types put in, a few times."""
+
+    def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Further noisy runs, for when the few leave a doubt."""
 
 
 class OnnxOracle:
@@ -63,6 +69,10 @@ class OnnxOracle:
         """The truth, and the noisy runs."""
         return self.exact.run(feeds), [noisy.run(feeds) for noisy in self.noisy]
 
+    def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Further noisy runs: each draws on."""
+        return [self.noisy[run % _NOISY_RUNS].run(feeds) for run in range(_MORE_RUNS)]
+
 
 class TensorflowOracle:
     """A TensorFlow source in float64, operation by operation, by TensorFlow's own kernels."""
@@ -77,8 +87,14 @@ class TensorflowOracle:
 
     def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The truth, and the noisy runs."""
-        noises = [operation_noise(self.registry, self.seed + run) for run in range(_NOISY_RUNS)]
-        return evaluate_wide(self.captured, feeds), [evaluate_wide(self.captured, feeds, noise=n) for n in noises]
+        return evaluate_wide(self.captured, feeds), [self._noisy(feeds, run) for run in range(_NOISY_RUNS)]
+
+    def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Further noisy runs."""
+        return [self._noisy(feeds, _NOISY_RUNS + run) for run in range(_MORE_RUNS)]
+
+    def _noisy(self, feeds: Mapping[str, Any], run: int) -> dict[str, Any]:
+        return evaluate_wide(self.captured, feeds, noise=operation_noise(self.registry, self.seed + run))
 
 
 class TorchOracle:
@@ -100,3 +116,7 @@ class TorchOracle:
     def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The truth, and the noisy runs."""
         return self._wide.run(feeds), [self._wide.run(feeds, self.seed + run) for run in range(_NOISY_RUNS)]
+
+    def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Further noisy runs."""
+        return [self._wide.run(feeds, self.seed + _NOISY_RUNS + run) for run in range(_MORE_RUNS)]

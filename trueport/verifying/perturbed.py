@@ -14,6 +14,7 @@ from trueport.verifying.oracle import Truth
 __all__ = ["PerturbedSource"]
 
 _RUNS = 3
+_MORE_RUNS = 9
 
 
 class PerturbedSource:
@@ -30,11 +31,15 @@ class PerturbedSource:
 
     def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The source's own values, and those on inputs moved a little."""
-        moved = [
-            {name: _moved(value, np.random.default_rng([self._seed, run])) for name, value in feeds.items()}
-            for run in range(_RUNS)
-        ]
-        return self._source.run(feeds), [self._source.run(inputs) for inputs in moved]
+        return self._source.run(feeds), [self._moved(feeds, run) for run in range(_RUNS)]
+
+    def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Further ones on inputs moved a little."""
+        return [self._moved(feeds, _RUNS + run) for run in range(_MORE_RUNS)]
+
+    def _moved(self, feeds: Mapping[str, Any], run: int) -> dict[str, Any]:
+        inputs = {name: _moved(value, np.random.default_rng([self._seed, run])) for name, value in feeds.items()}
+        return self._source.run(inputs)
 
 
 def _moved(value: Any, rng: np.random.Generator) -> Any:

@@ -12,7 +12,7 @@ from trueport.errors import NoOracle, TrueportError
 from trueport.fidelity import Verdict
 from trueport.runtimes.base import Model
 from trueport.verifying.asked import Asked, as_asked
-from trueport.verifying.judge import Judgement, judge
+from trueport.verifying.judge import Judgement, is_doubtful, judge
 from trueport.verifying.metrics import Metrics, measure
 from trueport.verifying.oracle import Oracle
 from trueport.verifying.plain import compare_outputs
@@ -65,6 +65,7 @@ def verify_runs(
         truth, noisy = (None, []) if random or failure else truth_of(feeds)
         group = special if getattr(feeds, "special", False) else worst
         group.samples += 1
+        more: list[dict[str, Any]] = []
         for name in runs[0]:
             if failure:
                 found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")
@@ -72,6 +73,9 @@ def verify_runs(
                 found = _without_truth(name, runs[0][name], got[name], allowed_ulps, random, wish)
             else:
                 found = _by_truth(name, runs, got[name], truth[name], noisy, wish)
+                if is_doubtful(found):
+                    more = more or truth_of.more(feeds)
+                    found = _by_truth(name, runs, got[name], truth[name], [*noisy, *more], wish)
             group.add(found)
             if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
                 shown_by = feeds
@@ -126,6 +130,10 @@ class _Truth:
         except NoOracle as error:
             self._why_not = f"none: {error}"
             return None, []
+
+    def more(self, feeds: Feeds) -> list[dict[str, Any]]:
+        """Further noisy runs."""
+        return [] if isinstance(self._oracle, str) else self._oracle.more(feeds)
 
 
 def _without_truth(name: str, want: Any, got: Any, allowed_ulps: float, random: bool, wish: Asked) -> Judgement:

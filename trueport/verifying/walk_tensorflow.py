@@ -14,9 +14,10 @@ from trueport.errors import NoOracle, TrueportError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured
 from trueport.frontends.tensorflow.dtypes import is_tensor_type
-from trueport.frontends.tensorflow.evaluate import Walk, as_array, operation_noise, widened
+from trueport.frontends.tensorflow.evaluate import Walk, as_array, widened
 from trueport.frontends.tensorflow.graphs import cut_function
 from trueport.frontends.tensorflow.load import load_captured
+from trueport.frontends.tensorflow.noise import operation_noise
 from trueport.ir.artifact import ArtifactMap
 from trueport.runtimes.base import Model
 from trueport.runtimes.inlined import inlined

@@ -13,22 +13,17 @@ from typing import Any
 import numpy as np
 
 from trueport.errors import NoOracle
-from trueport.fidelity import BITWISE, Against, ulps
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.dtypes import is_tensor_type
 from trueport.frontends.tensorflow.eager import run_operation
 from trueport.frontends.tensorflow.functions import FunctionLibrary
-from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.state import changes_state
-from trueport.mapping.registry import Registry
 
-__all__ = ["OperationNoise", "Walk", "as_array", "evaluate_wide", "operation_noise", "widened"]
+__all__ = ["OperationNoise", "Walk", "as_array", "evaluate_wide", "widened"]
 
 OperationNoise = Callable[[Any, Sequence[Any], Callable[[Sequence[Any]], list[Any]]], list[Any]]
-_NARROW = ("float32", "float16", "bfloat16")
-_ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
-_PLAIN = ulps(1)
+_WIDE = {"float32": "float64", "float16": "float64", "bfloat16": "float64", "complex64": "complex128"}
 
 
 def evaluate_wide(
@@ -48,28 +43,6 @@ def evaluate_wide(
     wanted = {name: captured.graph.get_tensor_by_name(name if ":" in name else f"{name}:0") for name in fetch}
     values = walk.run(captured.graph, [*inputs, *held], list(wanted.values()))
     return {name: as_array(value) for name, value in zip(wanted, values, strict=True)}
-
-
-def operation_noise(registry: Registry, seed: int) -> OperationNoise:
-    """Errors as rounding makes them, by the bounds that the operators' mappings declare."""
-    generator = np.random.default_rng(seed)
-
-    def err(operation: Any, inputs: Sequence[Any], run: Callable[[Sequence[Any]], list[Any]]) -> list[Any]:
-        units = [_ROUNDOFF.get(tensor.dtype.name) for tensor in operation.outputs if tensor.dtype.is_floating]
-        mapping = registry.find(operation.type, TF)
-        known = [unit for unit in units if unit is not None]
-        if not known or (mapping is not None and mapping.fidelity == BITWISE):
-            return run(inputs)
-        unit = max(known)
-        # Constants are the same in every run: rounding does not blur them, nor what is chosen by them alone.
-        given = zip(inputs, operation.inputs, strict=True)
-        results = run([v if tensor.op.type == "Const" else _off(v, unit, generator) for v, tensor in given])
-        bound = mapping.error if mapping is not None and mapping.error else _PLAIN
-        scale = 2 * unit * max(bound.ulps, _PLAIN.ulps)
-        sizes = _sizes(bound.against, inputs, results, run)
-        return [_add(value, size, scale, generator) for value, size in zip(results, sizes, strict=True)]
-
-    return err
 
 
 class Walk:
@@ -189,33 +162,6 @@ _SPECIAL: Mapping[str, Callable[[Walk, Any, Sequence[Any]], list[Any]]] = {
 }
 
 
-def _sizes(
-    against: Against, inputs: Sequence[Any], results: Sequence[Any], run: Callable[[Sequence[Any]], list[Any]]
-) -> list[Any]:
-    """What an error is relative to: the result, or what the usual formula adds up on the way to it."""
-    if against == Against.TERMS:
-        return run([_magnitude(value) for value in inputs])
-    ways: dict[Against, Callable[[Any], Any]] = {
-        Against.ONE: _of_one,
-        Against.LARGEST: _of_largest,
-        Against.INPUT: lambda value: _of_input(inputs[0], value),
-    }
-    way = ways.get(against)
-    return [way(value) if way is not None and value.dtype == tf.float64 else value for value in results]
-
-
-def _of_one(value: Any) -> Any:
-    return tf.maximum(tf.abs(value), 1.0)
-
-
-def _of_largest(value: Any) -> Any:
-    return tf.reduce_max(tf.abs(value), axis=-1, keepdims=True) + tf.zeros_like(value)
-
-
-def _of_input(given: Any, value: Any) -> Any:
-    return tf.maximum(tf.abs(value), tf.abs(given)) if given.shape == value.shape else value
-
-
 def _ancestors(outputs: Sequence[Any], given: Mapping[str, Any]) -> set[Any]:
     waiting = [tensor.op for tensor in outputs if tensor.name not in given]
     found = set(waiting)
@@ -248,35 +194,18 @@ def _words(error: Exception) -> str:
 
 
 def _wide_type(dtype: Any) -> Any:
-    return tf.float64 if dtype.name in _NARROW else dtype
+    return tf.as_dtype(_WIDE[dtype.name]) if dtype.name in _WIDE else dtype
 
 
 def widened(value: Any) -> Any:
-    """A tensor as the evaluation takes it: floats in float64."""
-    return tf.cast(value, tf.float64) if value.dtype.name in _NARROW else value
+    """A tensor as the evaluation takes it: floats in float64, complex numbers in as much."""
+    return tf.cast(value, _WIDE[value.dtype.name]) if value.dtype.name in _WIDE else value
 
 
 def _narrowed(value: Any, tensor: Any) -> Any:
-    return tf.cast(value, tensor.dtype) if tensor.dtype.name in _NARROW else value
+    return tf.cast(value, tensor.dtype) if tensor.dtype.name in _WIDE else value
 
 
 def as_array(value: Any) -> Any:
     """What NumPy can hold as an array; handles and lists as they are."""
     return value.numpy() if is_tensor_type(value.dtype) else value
-
-
-def _off(value: Any, unit: float, generator: np.random.Generator) -> Any:
-    if value.dtype != tf.float64:
-        return value
-    return value * (1 + unit * generator.uniform(-1, 1, size=value.shape))
-
-
-def _magnitude(value: Any) -> Any:
-    return tf.abs(value) if value.dtype == tf.float64 else value
-
-
-def _add(value: Any, size: Any, scale: float, generator: np.random.Generator) -> Any:
-    if value.dtype != tf.float64:
-        return value
-    magnitude = tf.where(tf.math.is_finite(size), tf.abs(size), tf.zeros_like(size))
-    return value + scale * magnitude * generator.uniform(-1, 1, size=value.shape)

@@ -17,7 +17,7 @@ from trueport.frontends.tensorflow.locations import location_of
 from trueport.frontends.tensorflow.values import Translated
 from trueport.ir.places import place
 
-__all__ = ["COMPLEX", "TF", "PartNode", "SourceNode", "attribute"]
+__all__ = ["COMPLEX", "TF", "PartNode", "SourceNode", "attribute", "domain_of"]
 
 TF = "tf"
 """The domain under which TensorFlow's operators are declared."""
@@ -127,3 +127,9 @@ def array_of(operation: Any) -> np.ndarray:
     """The value of a Const operation."""
     found: np.ndarray = attribute(operation.node_def.attr["value"])
     return found
+
+
+def domain_of(operation: Any) -> str:
+    """Under which an operation's mapping is found."""
+    tensors = (*operation.inputs, *operation.outputs)
+    return COMPLEX if any(tensor.dtype.is_complex for tensor in tensors) else TF

@@ -17,7 +17,7 @@ from trueport.frontends.tensorflow.custom import keep_custom, kept_finding
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, check_type, is_tensor_type, onnx_type
 from trueport.frontends.tensorflow.folding import folded
 from trueport.frontends.tensorflow.functions import FunctionLibrary
-from trueport.frontends.tensorflow.nodes import COMPLEX, TF, PartNode, SourceNode
+from trueport.frontends.tensorflow.nodes import TF, PartNode, SourceNode, domain_of
 from trueport.frontends.tensorflow.values import Pair, Translated, Unknown
 from trueport.ir.build import Builder
 from trueport.ir.places import place
@@ -55,7 +55,7 @@ class Translator:
                 prefix + operation.name,
                 # What is not there yet comes back from a later operation: a loop of TensorFlow 1.
                 [values.get(tensor.name, Unknown()) for tensor in operation.inputs],
-                _domain(operation),
+                domain_of(operation),
             )
             results = self._translate(node, op)
             for tensor, result in zip(operation.outputs, results, strict=False):
@@ -160,11 +160,6 @@ class Translator:
 def _flat(values: Iterable[Any]) -> Iterable[Any]:
     for value in values:
         yield from value if isinstance(value, tuple) and not isinstance(value, Pair) else (value,)
-
-
-def _domain(operation: Any) -> str:
-    tensors = (*operation.inputs, *operation.outputs)
-    return COMPLEX if any(tensor.dtype.is_complex for tensor in tensors) else TF
 
 
 def _needed(graph: Any, outputs: Sequence[Any], given: Mapping[str, Any], library: FunctionLibrary) -> list[Any]:

@@ -1,10 +1,21 @@
-"""Which of PyTorch's operators round, and which add up: for the noise that a module makes of rounding."""
+"""Which of PyTorch's operators round, and by how much: for the noise that a module makes of rounding."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["interpolates", "is_sum", "is_transform", "makes_numbers"]
+from trueport.fidelity import (
+    AGAINST_DATA,
+    AGAINST_INPUT,
+    AGAINST_ONE,
+    AGAINST_PLACES,
+    AGAINST_TERMS,
+    ErrorBound,
+    ulps,
+)
+
+__all__ = ["bound_of", "makes_numbers"]
 
 _MOVES = frozenset(
     """
@@ -20,26 +31,27 @@ _MOVES = frozenset(
     """.split()  # noqa: SIM905
 )
 """Operators that give back numbers they were given, or small whole ones."""
-_SUMS = frozenset(
-    """
+_SUMS = """
     _adaptive_avg_pool2d _adaptive_avg_pool3d _embedding_bag _embedding_bag_forward_only
     addbmm addmm addmv addr avg_pool1d avg_pool2d avg_pool3d baddbmm
     bmm col2im convolution cumsum dot index_add linear matmul mean mkldnn_rnn_layer mm mv scatter_add
     scatter_reduce segment_reduce sum
-    """.split()  # noqa: SIM905
-)
-"""Operators whose error is relative to the magnitudes that they add up, in whatever order."""
-
-
-_INTERPOLATES = frozenset(
     """
+_INTERPOLATIONS = """
     _upsample_bicubic2d_aa _upsample_bilinear2d_aa grid_sampler_2d grid_sampler_3d upsample_bicubic2d
     upsample_bilinear2d upsample_linear1d upsample_trilinear3d
-    """.split()  # noqa: SIM905
-)
-"""Operators that mix neighbours by their nearness to a place, which is rounded, too: by so much more as it is far."""
-_TRANSFORMS = frozenset({"_fft_c2c", "_fft_c2r", "_fft_r2c"})
-"""Operators each of whose results is made of all numbers: the error of each is relative to the size of all."""
+    """
+_CANCELLING = "_fft_c2c _fft_c2r _fft_r2c _linalg_det linalg_inv_ex linalg_solve_triangular _linalg_solve_ex lgamma"
+_NEAR_ONE = "_log_softmax celu elu erf erfc expm1 log log1p log_sigmoid_forward logsumexp sigmoid softplus"
+_GATED = "gelu hardswish mish silu"
+_AGAINST: Mapping[str, ErrorBound] = {
+    **dict.fromkeys(_SUMS.split(), ulps(1, AGAINST_TERMS)),
+    **dict.fromkeys(_INTERPOLATIONS.split(), ulps(8, AGAINST_PLACES)),
+    **dict.fromkeys(_CANCELLING.split(), ulps(4, AGAINST_DATA)),
+    **dict.fromkeys(_NEAR_ONE.split(), ulps(4, AGAINST_ONE)),
+    **dict.fromkeys(_GATED.split(), ulps(4, AGAINST_INPUT)),
+}
+"""How far results may be off, and relative to what, where that is not one unit of their own last place."""
 
 
 def makes_numbers(operator: Any) -> bool:
@@ -47,19 +59,9 @@ def makes_numbers(operator: Any) -> bool:
     return not operator.is_view and _name(operator) not in _MOVES
 
 
-def is_sum(operator: Any) -> bool:
-    """Whether the result may cancel."""
-    return _name(operator) in _SUMS
-
-
-def interpolates(operator: Any) -> bool:
-    """Whether places in its first operand are computed on the way."""
-    return _name(operator) in _INTERPOLATES
-
-
-def is_transform(operator: Any) -> bool:
-    """Whether each result is a sum of all that went in, with signs."""
-    return _name(operator) in _TRANSFORMS
+def bound_of(operator: Any) -> ErrorBound:
+    """How far its results may be off in whatever runtime, and relative to what."""
+    return _AGAINST.get(_name(operator), ulps(1))
 
 
 def _name(operator: Any) -> str:

@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from trueport.errors import NoOracle
+from trueport.fidelity import Against
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
-from trueport.frontends.torch.rounding import interpolates, is_sum, is_transform, makes_numbers
+from trueport.frontends.torch.rounding import bound_of, makes_numbers
 from trueport.frontends.torch.steps import steps_of
+from trueport.ir.rounding import LEAST_BLUR, place_sizes
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
@@ -77,27 +79,31 @@ class _Mode:
         given = {name: _wide_type(value) for name, value in kwargs.items()}
         # What an operator writes into must stay the tensor that it is.
         wide = _each(lambda value: _wide_type(value if writes else widened(value)), list(args))
+        rounds, bound = self._generator is not None and makes_numbers(operator), bound_of(operator)
+        if rounds and bound.against == Against.DATA:
+            wide = _each(lambda value: self._err(value, value, max(bound.ulps, LEAST_BLUR)), wide)
         made = operator(*wide, **given)
         made = made if writes else _each(widened, made)
-        if self._generator is None or not makes_numbers(operator):
+        if not rounds:
             return made
         if writes:
             _each(lambda value: _is_wide(value) and value.copy_(self._err(value, value)), made)
             return made
-        return torch.utils._pytree.tree_map(self._err, made, _sizes(operator, wide, given, made))
+        sizes = _sizes(bound.against, operator, wide, given, made)
+        return torch.utils._pytree.tree_map(lambda value, size: self._err(value, size, bound.ulps), made, sizes)
 
-    def _err(self, value: Any, size: Any) -> Any:
+    def _err(self, value: Any, size: Any, ulps: float = 1.0) -> Any:
         if self._generator is None:
             return value
         if isinstance(value, torch.Tensor) and value.dtype == torch.complex128:
             # Both parts err by what the whole number is large.
             parts = torch.view_as_real(value.resolve_conj())
-            return torch.view_as_complex(self._err(parts, size.abs().unsqueeze(-1).expand_as(parts)))
+            return torch.view_as_complex(self._err(parts, size.abs().unsqueeze(-1).expand_as(parts), ulps))
         if not _is_wide(value):
             return value
         drawn = torch.from_numpy(np.asarray(self._generator.uniform(-1, 1, size=tuple(value.shape))))
         scale = torch.where(torch.isfinite(size), size.abs(), torch.zeros_like(size))
-        return value + 2 * self._unit * scale * drawn
+        return value + 2 * self._unit * ulps * scale * drawn
 
 
 def _dispatch_mode(mode: _Mode) -> Any:
@@ -163,21 +169,17 @@ def _is_wide(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == torch.float64
 
 
-def _sizes(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], made: Any) -> Any:
+def _sizes(against: Against, operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], made: Any) -> Any:
     """What the errors of an operator's results are relative to."""
-    if is_transform(operator):
-        return _each(_mean_size, made)
-    if interpolates(operator):
-        image, *rest = args
-        # A place is as large as the image, and made in about four steps.
-        return operator(image.abs(), *rest, **kwargs).abs() * 4 * max(image.shape[2:])
-    return operator(*_each(_magnitude, args), **kwargs) if is_sum(operator) else made
-
-
-def _mean_size(value: Any) -> Any:
-    """The root of the mean square, for each element: what each is the sum of is as large as what the others are."""
-    size = value.abs()
-    return size.square().mean().sqrt().expand_as(size)
+    if against == Against.TERMS:
+        return operator(*_each(_magnitude, args), **kwargs)
+    if against == Against.PLACES:
+        return operator(torch.from_numpy(place_sizes(args[0].numpy())), *args[1:], **kwargs)
+    if against == Against.ONE:
+        return _each(lambda value: value.abs().clamp(min=1.0) if _is_wide(value) else value, made)
+    if against == Against.INPUT:
+        return _each(lambda value: torch.maximum(value.abs(), args[0].abs()) if _is_wide(value) else value, made)
+    return made
 
 
 def _magnitude(value: Any) -> Any:

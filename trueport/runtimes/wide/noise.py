@@ -18,6 +18,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE, Against, ulps
+from trueport.ir.rounding import LEAST_BLUR, place_sizes
 from trueport.mapping.bind import input_name
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
@@ -28,12 +29,6 @@ __all__ = ["RoundingNoise"]
 
 _PLAIN = ulps(1)
 """For an operator without a declared bound, and the least of any: one unit of the last place."""
-
-
-_LEAST_BLUR = ulps(4)
-"""Of data: many small errors that add up are more than one bound."""
-_PLACE_ULPS = 8.0
-"""What operators that compute places declare for their sums; a place itself is off by one unit of its last."""
 
 
 class RoundingNoise:
@@ -52,7 +47,7 @@ class RoundingNoise:
         scale = 2 * unit * max(bound.ulps, _PLAIN.ulps)
         by_data = bound.against == Against.DATA
         blurred = [_is_blurred(node, mapping, index, weights=by_data) for index in range(len(inputs))]
-        blur = max(scale, 2 * unit * _LEAST_BLUR.ulps) if by_data else unit
+        blur = max(scale, 2 * unit * LEAST_BLUR) if by_data else unit
         results = run([_off(a, blur, generator) if b else a for a, b in zip(inputs, blurred, strict=True)])
         sizes = _SIZES[bound.against](inputs, results, run)
         return [_add(array, scale * np.abs(size), generator) for array, size in zip(results, sizes, strict=True)]
@@ -84,14 +79,8 @@ def _of_largest(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequ
     ]
 
 
-def _of_neighbours(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
-    """A place as far away as the first input is long, off by its last place, takes so much more of a neighbour."""
-    largest, longest = np.abs(inputs[0]), max(np.shape(inputs[0])[1:], default=1)
-    for axis in range(1, largest.ndim):
-        rows = np.moveaxis(largest, axis, 0)
-        padded = np.concatenate([rows[:1], rows, rows[-1:]])
-        largest = np.moveaxis(np.maximum(np.maximum(padded[:-2], rows), padded[2:]), 0, axis)
-    return [max(1.0, longest / _PLACE_ULPS) * array for array in run([largest, *inputs[1:]])]
+def _of_places(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    return run([place_sizes(inputs[0]), *inputs[1:]])
 
 
 _SIZES: Mapping[Against, Callable[[Sequence[Any], Sequence[Any], Run], Sequence[Any]]] = {
@@ -102,7 +91,7 @@ _SIZES: Mapping[Against, Callable[[Sequence[Any], Sequence[Any], Run], Sequence[
     Against.INPUT: _of_input,
     Against.LARGEST: _of_largest,
     Against.DATA: lambda inputs, results, run: results,
-    Against.PLACES: _of_neighbours,
+    Against.PLACES: _of_places,
 }
 """What an error is relative to, by the operator's declaration."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, tf_type
@@ -59,7 +59,7 @@ def _all(names: tuple[str, ...], **promise: Any) -> Callable[[Handler], Handler]
 
 
 @_all(_MOVES, fidelity=BITWISE)
-@_all(_SUMS, error=accumulation())
+@_all(_SUMS, error=accumulation(against=AGAINST_TERMS))
 def each_part(t: Translation, *inputs: Any, **attributes: Any) -> Any:
     return by_part(t.redo, *inputs)
 

@@ -6,7 +6,7 @@ import math
 
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation, ulps
+from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.frontends.tensorflow import circular
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import COMPLEX
@@ -205,21 +205,21 @@ def sigmoid(t: Translation, x: Pair) -> Pair:
     return reciprocal(t, add(t, exponential(t, by_part(t.op.Neg, x)), _one(t, x)))
 
 
-@maps("MatMul", domain=COMPLEX, error=accumulation(4), ignores=_GRADIENTS)
+@maps("MatMul", domain=COMPLEX, error=accumulation(4, against=AGAINST_TERMS), ignores=_GRADIENTS)
 def mat_mul(t: Translation, a: Pair, b: Pair, *, transpose_a: bool, transpose_b: bool) -> Pair:
     return bilinear(t, t.redo, a, b)
 
 
-@maps("BatchMatMul", domain=COMPLEX, error=accumulation(4), ignores=_BATCH_GRADIENTS)
-@maps("BatchMatMulV2", domain=COMPLEX, error=accumulation(4), ignores=_BATCH_GRADIENTS)
-@maps("BatchMatMulV3", domain=COMPLEX, error=accumulation(4), ignores=_BATCH_GRADIENTS)
+@maps("BatchMatMul", domain=COMPLEX, error=accumulation(4, against=AGAINST_TERMS), ignores=_BATCH_GRADIENTS)
+@maps("BatchMatMulV2", domain=COMPLEX, error=accumulation(4, against=AGAINST_TERMS), ignores=_BATCH_GRADIENTS)
+@maps("BatchMatMulV3", domain=COMPLEX, error=accumulation(4, against=AGAINST_TERMS), ignores=_BATCH_GRADIENTS)
 def batch_mat_mul(t: Translation, x: Pair, y: Pair, *, adj_x: bool, adj_y: bool) -> Pair:
     left = conjugate(t, x) if adj_x else x
     right = conjugate(t, y) if adj_y else y
     return bilinear(t, t.redo, left, right)
 
 
-@maps("Einsum", domain=COMPLEX, error=accumulation(4))
+@maps("Einsum", domain=COMPLEX, error=accumulation(4, against=AGAINST_TERMS))
 def einsum(t: Translation, inputs: tuple[Pair, ...], *, equation: str) -> Pair:
     if len(inputs) == 1:
         return by_part(t.redo, inputs)

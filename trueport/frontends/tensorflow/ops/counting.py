@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation
+from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.indices import joined, limited, only, positions, size_of
 from trueport.frontends.tensorflow.nodes import TF
@@ -15,12 +15,12 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("Bincount", domain=TF, error=accumulation())
+@maps("Bincount", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def bincount(t: Translation, arr: ir.Value, size: ir.Value, weights: ir.Value) -> ir.Value:
     return _bins(t, t.op.Reshape(t.int64(arr), [-1]), size, weights)
 
 
-@maps("DenseBincount", domain=TF, error=accumulation())
+@maps("DenseBincount", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def dense_bincount(
     t: Translation, input: ir.Value, size: ir.Value, weights: ir.Value, *, binary_output: bool
 ) -> ir.Value:
@@ -32,7 +32,7 @@ def dense_bincount(
     return t.op.Slice(found, [0], bins, [-1])
 
 
-@maps("RaggedBincount", domain=TF, error=accumulation())
+@maps("RaggedBincount", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def ragged_bincount(
     t: Translation, splits: ir.Value, values: ir.Value, size: ir.Value, weights: ir.Value, *, binary_output: bool
 ) -> ir.Value:
@@ -41,7 +41,7 @@ def ragged_bincount(
     return _bins(t, t.int64(values), size, weights, rows, count, binary=binary_output)
 
 
-@maps("SparseBincount", domain=TF, error=accumulation())
+@maps("SparseBincount", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def sparse_bincount(
     t: Translation,
     indices: ir.Value,
@@ -108,7 +108,7 @@ def _dense_rows(t: Translation, table: ir.Value) -> tuple[ir.Value, ir.Value]:
 Sparse = tuple[ir.Value, ir.Value, ir.Value]
 
 
-@maps("DenseCountSparseOutput", domain=TF, error=accumulation())
+@maps("DenseCountSparseOutput", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def dense_count(
     t: Translation, values: ir.Value, weights: ir.Value, *, minlength: int, maxlength: int, binary_output: bool
 ) -> Sparse:
@@ -120,7 +120,7 @@ def dense_count(
     return _sparse_counts(t, flat, weights, limits, rows, count, binary=binary_output)
 
 
-@maps("SparseCountSparseOutput", domain=TF, error=accumulation())
+@maps("SparseCountSparseOutput", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def sparse_count(
     t: Translation,
     indices: ir.Value,
@@ -139,7 +139,7 @@ def sparse_count(
     return _sparse_counts(t, t.int64(values), weights, limits, rows, count, binary=binary_output)
 
 
-@maps("RaggedCountSparseOutput", domain=TF, error=accumulation())
+@maps("RaggedCountSparseOutput", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def ragged_count(
     t: Translation,
     splits: ir.Value,

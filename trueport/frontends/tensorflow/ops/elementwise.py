@@ -154,7 +154,7 @@ def add_n(t: Translation, inputs: tuple[ir.Value, ...]) -> ir.Value:
     return functools.reduce(t.op.Add, inputs)
 
 
-@maps("AccumulateNV2", domain=TF, error=accumulation(), ignores={"shape": "the terms have it"})
+@maps("AccumulateNV2", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores={"shape": "the terms have it"})
 def accumulate_n(t: Translation, inputs: tuple[ir.Value, ...]) -> ir.Value:
     return add_n(t, inputs)
 

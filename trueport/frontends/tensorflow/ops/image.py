@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import AGAINST_LARGEST, BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_DATA, AGAINST_LARGEST, BITWISE, accumulation, ulps
 from trueport.frontends.tensorflow.colours import hsv_of, rgb_of, split_channels
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
@@ -41,7 +41,7 @@ def adjust_saturation(t: Translation, images: ir.Value, scale: ir.Value) -> ir.V
     return t.cast(rgb_of(t, hue, scaled, value), t.dtype(images))
 
 
-@maps("AdjustContrastv2", domain=TF, error=accumulation(4))
+@maps("AdjustContrastv2", domain=TF, error=accumulation(4, against=AGAINST_DATA))
 def adjust_contrast(t: Translation, images: ir.Value, contrast_factor: ir.Value) -> ir.Value:
     data = as_float(t, images)
     mean = t.op.ReduceMean(data, [-3, -2])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, AGAINST_TERMS, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.factoring import cholesky_factor, householder, pivoted, solved, substituted
 from trueport.frontends.tensorflow.matrices import diagonal, identity_like, swapped
@@ -14,7 +14,7 @@ from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
-_STEPS = accumulation(8, 8)
+_STEPS = accumulation(8, 8, against=AGAINST_DATA)
 """Rounding adds up over as many steps as the matrix has rows; ill-conditioned matrices make more of it."""
 
 
@@ -110,7 +110,7 @@ def qr(t: Translation, input: ir.Value, *, full_matrices: bool) -> tuple[ir.Valu
     )
 
 
-@maps("TridiagonalMatMul", domain=TF, error=accumulation())
+@maps("TridiagonalMatMul", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def tridiagonal_mat_mul(
     t: Translation, superdiag: ir.Value, maindiag: ir.Value, subdiag: ir.Value, rhs: ir.Value
 ) -> ir.Value:

@@ -25,7 +25,7 @@ def mat_mul(t: Translation, a: ir.Value, b: ir.Value, *, transpose_a: bool, tran
     return multiplied(t, swapped(t, a) if transpose_a else a, swapped(t, b) if transpose_b else b)
 
 
-@maps("SparseMatMul", domain=TF, error=accumulation(), ignores=_SPARSITY)
+@maps("SparseMatMul", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_SPARSITY)
 def sparse_mat_mul(t: Translation, a: ir.Value, b: ir.Value, *, transpose_a: bool, transpose_b: bool) -> ir.Value:
     a, b = t.cast(a, _D.FLOAT), t.cast(b, _D.FLOAT)
     return mat_mul(t, a, b, transpose_a=transpose_a, transpose_b=transpose_b)

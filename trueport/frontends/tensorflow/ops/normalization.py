@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import channel_axis, channels_first, restored, size_at
@@ -16,9 +16,9 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("FusedBatchNorm", domain=TF, error=accumulation(8))
-@maps("FusedBatchNormV2", domain=TF, error=accumulation(8))
-@maps("FusedBatchNormV3", domain=TF, error=accumulation(8))
+@maps("FusedBatchNorm", domain=TF, error=accumulation(8, against=AGAINST_DATA))
+@maps("FusedBatchNormV2", domain=TF, error=accumulation(8, against=AGAINST_DATA))
+@maps("FusedBatchNormV3", domain=TF, error=accumulation(8, against=AGAINST_DATA))
 def fused_batch_norm(
     t: Translation,
     x: ir.Value,

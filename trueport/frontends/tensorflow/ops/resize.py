@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation
+from trueport.fidelity import AGAINST_PLACES, BITWISE, accumulation
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.interpolate import (
@@ -28,7 +28,7 @@ _ONLY_GATHERED = frozenset({ir.DataType.DOUBLE, ir.DataType.INT64})
 """Runtimes resize types that float32 holds; these are taken sample by sample."""
 
 
-@maps("ResizeBilinear", domain=TF, error=accumulation(8, 4))
+@maps("ResizeBilinear", domain=TF, error=accumulation(8, 4, against=AGAINST_PLACES))
 def resize_bilinear(
     t: Translation, images: ir.Value, size: ir.Value, *, align_corners: bool, half_pixel_centers: bool
 ) -> ir.Value:
@@ -61,7 +61,7 @@ def resize_nearest(
     return made
 
 
-@maps("ResizeBicubic", domain=TF, error=accumulation(8, 4))
+@maps("ResizeBicubic", domain=TF, error=accumulation(8, 4, against=AGAINST_PLACES))
 def resize_bicubic(
     t: Translation, images: ir.Value, size: ir.Value, *, align_corners: bool, half_pixel_centers: bool
 ) -> ir.Value:
@@ -70,12 +70,12 @@ def resize_bicubic(
     return resampled(t, images, size, along_axes(tf.raw_ops.ResizeBicubic, **options))
 
 
-@maps("ResizeArea", domain=TF, error=accumulation(8, 4))
+@maps("ResizeArea", domain=TF, error=accumulation(8, 4, against=AGAINST_PLACES))
 def resize_area(t: Translation, images: ir.Value, size: ir.Value, *, align_corners: bool) -> ir.Value:
     return resampled(t, images, size, along_axes(tf.raw_ops.ResizeArea, align_corners=align_corners))
 
 
-@maps("ScaleAndTranslate", domain=TF, error=accumulation(8, 4))
+@maps("ScaleAndTranslate", domain=TF, error=accumulation(8, 4, against=AGAINST_PLACES))
 def scale_and_translate(
     t: Translation,
     images: ir.Value,

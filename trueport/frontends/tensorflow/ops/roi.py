@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation
+from trueport.fidelity import AGAINST_PLACES, BITWISE, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.sampling import Pixels, as_float, index_of, number, rounded, within
@@ -16,7 +16,7 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("CropAndResize", domain=TF, error=accumulation(16, 8))
+@maps("CropAndResize", domain=TF, error=accumulation(16, 8, against=AGAINST_PLACES))
 def crop_and_resize(
     t: Translation,
     image: ir.Value,

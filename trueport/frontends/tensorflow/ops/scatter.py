@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation
+from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.indices import joined, only, size_of, within
 from trueport.frontends.tensorflow.nodes import TF
@@ -17,7 +17,7 @@ __all__: list[str] = []
 _UNSIGNED = {ir.DataType.UINT8, ir.DataType.UINT16, ir.DataType.UINT32, ir.DataType.UINT64}
 
 
-@maps("ScatterNd", domain=TF, error=accumulation())
+@maps("ScatterNd", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def scatter_nd(
     t: Translation, indices: ir.Value, updates: ir.Value, shape: ir.Value, *, bad_indices_policy: str
 ) -> ir.Value:
@@ -37,21 +37,21 @@ def tensor_scatter_update(
     return _scattered(t, tensor, indices, updates, "none", bad_indices_policy)
 
 
-@maps("TensorScatterAdd", domain=TF, error=accumulation())
+@maps("TensorScatterAdd", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def tensor_scatter_add(
     t: Translation, tensor: ir.Value, indices: ir.Value, updates: ir.Value, *, bad_indices_policy: str
 ) -> ir.Value:
     return _scattered(t, tensor, indices, updates, "add", bad_indices_policy)
 
 
-@maps("ScatterNdNonAliasingAdd", domain=TF, error=accumulation())
+@maps("ScatterNdNonAliasingAdd", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def scatter_nd_non_aliasing_add(
     t: Translation, input: ir.Value, indices: ir.Value, updates: ir.Value, *, bad_indices_policy: str
 ) -> ir.Value:
     return _scattered(t, input, indices, updates, "add", bad_indices_policy)
 
 
-@maps("TensorScatterSub", domain=TF, error=accumulation())
+@maps("TensorScatterSub", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def tensor_scatter_sub(
     t: Translation, tensor: ir.Value, indices: ir.Value, updates: ir.Value, *, bad_indices_policy: str
 ) -> ir.Value:

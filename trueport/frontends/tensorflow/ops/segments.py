@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation
+from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.indices import gathered
 from trueport.frontends.tensorflow.nodes import TF
@@ -21,7 +21,7 @@ __all__: list[str] = []
 _GRADIENTS = {"sparse_gradient": "used in training only"}
 
 
-@maps("SegmentSum", domain=TF, error=accumulation())
+@maps("SegmentSum", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def segment_sum(t: Translation, data: ir.Value, segment_ids: ir.Value) -> ir.Value:
     return segments(t, data, segment_ids, _last(t, segment_ids), "add", 0)
 
@@ -31,7 +31,7 @@ def segment_prod(t: Translation, data: ir.Value, segment_ids: ir.Value) -> ir.Va
     return segments(t, data, segment_ids, _last(t, segment_ids), "mul", 1)
 
 
-@maps("SegmentMean", domain=TF, error=accumulation())
+@maps("SegmentMean", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def segment_mean(t: Translation, data: ir.Value, segment_ids: ir.Value) -> ir.Value:
     count = _last(t, segment_ids)
     total = segments(t, data, segment_ids, count, "add", 0)
@@ -61,7 +61,7 @@ def _last(t: Translation, rows: ir.Value) -> ir.Value:
     return row_count(t, t.int64(rows))
 
 
-@maps("UnsortedSegmentSum", domain=TF, error=accumulation())
+@maps("UnsortedSegmentSum", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def unsorted_segment_sum(t: Translation, data: ir.Value, segment_ids: ir.Value, num_segments: ir.Value) -> ir.Value:
     return _unsorted(t, data, segment_ids, num_segments, "add", 0)
 
@@ -96,31 +96,31 @@ def _limits(t: Translation, value: ir.Value) -> Any:
     return ml_dtypes.finfo(kind) if t.dtype(value).is_floating_point() else np.iinfo(kind)
 
 
-@maps("SparseSegmentSum", domain=TF, error=accumulation(), ignores=_GRADIENTS)
+@maps("SparseSegmentSum", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_GRADIENTS)
 def sparse_segment_sum(t: Translation, data: ir.Value, indices: ir.Value, segment_ids: ir.Value) -> ir.Value:
     return _sparse(t, data, indices, segment_ids, _last(t, segment_ids))
 
 
-@maps("SparseSegmentMean", domain=TF, error=accumulation(), ignores=_GRADIENTS)
+@maps("SparseSegmentMean", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_GRADIENTS)
 def sparse_segment_mean(t: Translation, data: ir.Value, indices: ir.Value, segment_ids: ir.Value) -> ir.Value:
     count = _last(t, segment_ids)
     return t.op.Div(_sparse(t, data, indices, segment_ids, count), counted(t, segment_ids, count, data))
 
 
-@maps("SparseSegmentSqrtN", domain=TF, error=accumulation(), ignores=_GRADIENTS)
+@maps("SparseSegmentSqrtN", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_GRADIENTS)
 def sparse_segment_sqrt_n(t: Translation, data: ir.Value, indices: ir.Value, segment_ids: ir.Value) -> ir.Value:
     count = _last(t, segment_ids)
     return t.op.Div(_sparse(t, data, indices, segment_ids, count), t.op.Sqrt(counted(t, segment_ids, count, data)))
 
 
-@maps("SparseSegmentSumWithNumSegments", domain=TF, error=accumulation(), ignores=_GRADIENTS)
+@maps("SparseSegmentSumWithNumSegments", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_GRADIENTS)
 def sparse_segment_sum_of(
     t: Translation, data: ir.Value, indices: ir.Value, segment_ids: ir.Value, num_segments: ir.Value
 ) -> ir.Value:
     return _sparse(t, data, indices, segment_ids, _vector(t, num_segments))
 
 
-@maps("SparseSegmentMeanWithNumSegments", domain=TF, error=accumulation(), ignores=_GRADIENTS)
+@maps("SparseSegmentMeanWithNumSegments", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_GRADIENTS)
 def sparse_segment_mean_of(
     t: Translation, data: ir.Value, indices: ir.Value, segment_ids: ir.Value, num_segments: ir.Value
 ) -> ir.Value:
@@ -128,7 +128,7 @@ def sparse_segment_mean_of(
     return t.op.Div(_sparse(t, data, indices, segment_ids, count), counted(t, segment_ids, count, data))
 
 
-@maps("SparseSegmentSqrtNWithNumSegments", domain=TF, error=accumulation(), ignores=_GRADIENTS)
+@maps("SparseSegmentSqrtNWithNumSegments", domain=TF, error=accumulation(against=AGAINST_TERMS), ignores=_GRADIENTS)
 def sparse_segment_sqrt_n_of(
     t: Translation, data: ir.Value, indices: ir.Value, segment_ids: ir.Value, num_segments: ir.Value
 ) -> ir.Value:

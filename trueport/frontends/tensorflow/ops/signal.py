@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.fourier import Length, real_signal, real_spectrum, resized, spectrum
 from trueport.frontends.tensorflow.nodes import COMPLEX
@@ -21,39 +21,39 @@ def _whole(t: Translation, z: Pair, axes: range, *, inverse: bool = False) -> Pa
     return z
 
 
-@maps("FFT", domain=COMPLEX, error=accumulation(4))
+@maps("FFT", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def fft(t: Translation, input: Pair) -> Pair:
     return _whole(t, input, range(-1, 0))
 
 
-@maps("FFT2D", domain=COMPLEX, error=accumulation(4))
+@maps("FFT2D", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def fft2d(t: Translation, input: Pair) -> Pair:
     return _whole(t, input, range(-2, 0))
 
 
-@maps("FFT3D", domain=COMPLEX, error=accumulation(4))
+@maps("FFT3D", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def fft3d(t: Translation, input: Pair) -> Pair:
     return _whole(t, input, range(-3, 0))
 
 
-@maps("IFFT", domain=COMPLEX, error=accumulation(4))
+@maps("IFFT", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def ifft(t: Translation, input: Pair) -> Pair:
     return _whole(t, input, range(-1, 0), inverse=True)
 
 
-@maps("IFFT2D", domain=COMPLEX, error=accumulation(4))
+@maps("IFFT2D", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def ifft2d(t: Translation, input: Pair) -> Pair:
     return _whole(t, input, range(-2, 0), inverse=True)
 
 
-@maps("IFFT3D", domain=COMPLEX, error=accumulation(4))
+@maps("IFFT3D", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def ifft3d(t: Translation, input: Pair) -> Pair:
     return _whole(t, input, range(-3, 0), inverse=True)
 
 
-@maps("RFFT", domain=COMPLEX, error=accumulation(4))
-@maps("RFFT2D", domain=COMPLEX, error=accumulation(4))
-@maps("RFFT3D", domain=COMPLEX, error=accumulation(4))
+@maps("RFFT", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
+@maps("RFFT2D", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
+@maps("RFFT3D", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def rfft(t: Translation, input: ir.Value, fft_length: ir.Value) -> Pair:
     lengths = _lengths(t, fft_length)
     for axis, length in _outer(lengths):
@@ -64,9 +64,9 @@ def rfft(t: Translation, input: ir.Value, fft_length: ir.Value) -> Pair:
     return made
 
 
-@maps("IRFFT", domain=COMPLEX, error=accumulation(4))
-@maps("IRFFT2D", domain=COMPLEX, error=accumulation(4))
-@maps("IRFFT3D", domain=COMPLEX, error=accumulation(4))
+@maps("IRFFT", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
+@maps("IRFFT2D", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
+@maps("IRFFT3D", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def irfft(t: Translation, input: Pair, fft_length: ir.Value) -> ir.Value:
     lengths = _lengths(t, fft_length)
     for axis, length in _outer(lengths):
@@ -74,21 +74,21 @@ def irfft(t: Translation, input: Pair, fft_length: ir.Value) -> ir.Value:
     return real_signal(t, input, lengths[-1])
 
 
-@maps("FFTND", domain=COMPLEX, error=accumulation(4))
+@maps("FFTND", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def fftnd(t: Translation, input: Pair, fft_length: ir.Value, axes: ir.Value) -> Pair:
     for axis, length in _axes(t, input.real, fft_length, axes):
         input = spectrum(t, input, axis, length)
     return input
 
 
-@maps("IFFTND", domain=COMPLEX, error=accumulation(4))
+@maps("IFFTND", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def ifftnd(t: Translation, input: Pair, fft_length: ir.Value, axes: ir.Value) -> Pair:
     for axis, length in _axes(t, input.real, fft_length, axes):
         input = spectrum(t, input, axis, length, inverse=True)
     return input
 
 
-@maps("RFFTND", domain=COMPLEX, error=accumulation(4))
+@maps("RFFTND", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def rfftnd(t: Translation, input: ir.Value, fft_length: ir.Value, axes: ir.Value) -> Pair:
     *outer, (last, length) = _axes(t, input, fft_length, axes)
     made = real_spectrum(t, t.op.Transpose(input, perm=_swapped(t, input, last)), length)
@@ -98,7 +98,7 @@ def rfftnd(t: Translation, input: ir.Value, fft_length: ir.Value, axes: ir.Value
     return made
 
 
-@maps("IRFFTND", domain=COMPLEX, error=accumulation(4))
+@maps("IRFFTND", domain=COMPLEX, error=accumulation(4, against=AGAINST_DATA))
 def irfftnd(t: Translation, input: Pair, fft_length: ir.Value, axes: ir.Value) -> ir.Value:
     *outer, (last, length) = _axes(t, input.real, fft_length, axes)
     for axis, size in outer:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.indices import gathered, joined, only
 from trueport.frontends.tensorflow.nodes import TF
@@ -16,7 +16,7 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("SparseTensorDenseMatMul", domain=TF, error=accumulation())
+@maps("SparseTensorDenseMatMul", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def sparse_dense_mat_mul(
     t: Translation,
     a_indices: ir.Value,
@@ -139,7 +139,7 @@ def sparse_softmax(t: Translation, sp_indices: ir.Value, sp_values: ir.Value, sp
     return t.op.Div(powers, t.op.Gather(total, rows))
 
 
-@maps("SparseReduceSum", domain=TF, error=accumulation())
+@maps("SparseReduceSum", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def sparse_reduce_sum(
     t: Translation,
     input_indices: ir.Value,
@@ -165,7 +165,7 @@ def sparse_reduce_max(
     return _reduced(t, (input_indices, input_values, input_shape), reduction_axes, "max", keep_dims)
 
 
-@maps("SparseReduceSumSparse", domain=TF, error=accumulation())
+@maps("SparseReduceSumSparse", domain=TF, error=accumulation(against=AGAINST_TERMS))
 def sparse_reduce_sum_sparse(
     t: Translation,
     input_indices: ir.Value,

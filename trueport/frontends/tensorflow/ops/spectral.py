@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import APPROXIMATE, accumulation
+from trueport.fidelity import AGAINST_DATA, APPROXIMATE, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.factoring import householder
 from trueport.frontends.tensorflow.jacobi import eigen, singular
@@ -16,7 +16,7 @@ from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
-_ROTATIONS = accumulation(16, 16)
+_ROTATIONS = accumulation(16, 16, against=AGAINST_DATA)
 """Jacobi's rotations give each value to a few units of the last place of the largest."""
 
 

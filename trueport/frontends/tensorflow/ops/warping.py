@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import accumulation
+from trueport.fidelity import AGAINST_PLACES, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.sampling import Pixels, as_float, index_of, number, rounded, within
@@ -15,7 +15,7 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("ImageProjectiveTransformV2", domain=TF, error=accumulation(16, 8))
+@maps("ImageProjectiveTransformV2", domain=TF, error=accumulation(16, 8, against=AGAINST_PLACES))
 def image_projective_transform(
     t: Translation,
     images: ir.Value,
@@ -28,7 +28,7 @@ def image_projective_transform(
     return _projected(t, images, transforms, output_shape, number(t, 0), interpolation, fill_mode)
 
 
-@maps("ImageProjectiveTransformV3", domain=TF, error=accumulation(16, 8))
+@maps("ImageProjectiveTransformV3", domain=TF, error=accumulation(16, 8, against=AGAINST_PLACES))
 def image_projective_transform_v3(
     t: Translation,
     images: ir.Value,
