@@ -23,7 +23,7 @@ def left_out(
     if len(region) < 2:
         return
     made = {**held, **dict(stream(stepper, region, held))}
-    for first in range(len(region)):
+    for first in (index for index, place in enumerate(region) if place.reads):
         for last in range(first, min(first + _LONGEST, len(region))):
             begin, end = region[first].reads[0], region[last].makes[0]
             if np.shape(made[begin]) == np.shape(made[end]):
