@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +48,30 @@ def test_a_saved_model_of_another_tool_runs(foreign: Path) -> None:
     assert got["said"].item() == "hello"
     with pytest.raises(InvalidInput, match="only from a model made by Trueport"):
         model.run({"x": X, "note": np.array("hello", object)}, fetch=["mul"])
+
+
+def test_ports_of_a_saved_model_have_one_order(tmp_path: Path) -> None:
+    """TensorFlow's dicts of a loaded signature are in another order in every process."""
+
+    @tf.function(input_signature=[tf.TensorSpec([2], tf.float32, name) for name in ("x", "a", "m")])
+    def many(x, a, m):
+        return {f"output_{i}": x + i for i in (10, 1, 2)} | {"kept": a, "masked": m}
+
+    module = tf.Module()
+    module.many = many
+    tf.saved_model.save(module, str(tmp_path / "many"), signatures=many)
+    asked = "import sys, trueport; m = trueport.load(sys.argv[1]); print([p.name for p in (*m.inputs, *m.outputs)])"
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", asked, str(tmp_path / "many")],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert said == {"['a', 'm', 'x', 'kept', 'masked', 'output_1', 'output_2', 'output_10']\n"}
 
 
 @pytest.mark.parametrize(

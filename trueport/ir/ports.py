@@ -30,7 +30,7 @@ from trueport.errors import ConversionError, InvalidInput
 from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.maps import map_type
 
-__all__ = ["CONTAINERS", "Kind", "Port", "identifier", "make_ports", "pack", "unpack"]
+__all__ = ["CONTAINERS", "Kind", "Port", "identifier", "make_ports", "natural_order", "pack", "unpack"]
 
 Kind = Literal["tensor", "pair", "sequence", "optional", "optional_sequence", "map", "sequence_map"]
 
@@ -255,3 +255,8 @@ def _unpack_map(port: Port, keys: np.ndarray, values: np.ndarray) -> Any:
 
 
 assert ml_dtypes  # numpy learns the narrow types by its import
+
+
+def natural_order(name: str) -> list[Any]:
+    """A key for sorting: output_10 comes after output_9."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from trueport.lazy import LazyModule
 
-__all__ = ["inlined"]
+__all__ = ["argument_names", "inlined"]
 
 tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
 _CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
@@ -28,7 +28,7 @@ def inlined(function: Any) -> Any:
     inputs = function.graph.inputs
     taken = function.captured_inputs
     own = inputs[: len(inputs) - len(taken)]
-    names = _argument_names(function, len(own))
+    names = argument_names(function, len(own))
     made = function.structured_outputs
     fetched = [tensor.name for tensor in function.graph.outputs]
 
@@ -47,7 +47,8 @@ def inlined(function: Any) -> Any:
     return tf.function(_named(call, names), input_signature=specs, autograph=False).get_concrete_function()
 
 
-def _argument_names(function: Any, count: int) -> list[str]:
+def argument_names(function: Any, count: int) -> list[str]:
+    """In the order of the graph's inputs; a loaded signature is a dict in any order."""
     positional, named = function.structured_input_signature
     specs: Mapping[str, Any] = dict(named)
     order = list(getattr(function, "_arg_keywords", None) or [])

@@ -12,10 +12,10 @@ import onnx_ir as ir
 
 from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import ArtifactMap, InnerValue
-from trueport.ir.ports import Port, pack, unpack
+from trueport.ir.ports import Port, natural_order, pack, unpack
 from trueport.lazy import LazyModule
 from trueport.runtimes.base import Model, Operation
-from trueport.runtimes.inlined import inlined
+from trueport.runtimes.inlined import argument_names, inlined
 from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.parts_tensorflow import Cut, write_part
 
@@ -220,9 +220,10 @@ def _map_of_signature(signature: Any) -> ArtifactMap:
         dtype = ir.DataType.STRING if named else ir.DataType.from_numpy(np.dtype(spec.dtype.as_numpy_dtype))
         return Port(name, "tensor", dtype.name, shape, (name,))
 
+    specs, made = signature.structured_input_signature[1], signature.structured_outputs
     return ArtifactMap(
-        inputs=tuple(port(name, spec) for name, spec in signature.structured_input_signature[1].items()),
-        outputs=tuple(port(name, spec) for name, spec in signature.structured_outputs.items()),
+        inputs=tuple(port(name, specs[name]) for name in argument_names(signature, len(specs))),
+        outputs=tuple(port(name, made[name]) for name in sorted(made, key=natural_order)),
     )
 
 

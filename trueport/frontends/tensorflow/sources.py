@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,7 +19,7 @@ from trueport.frontends.tensorflow.graphs import (
 )
 from trueport.frontends.tensorflow.keras_models import capture_keras, is_keras_model, load_keras
 from trueport.ir.artifact import ArtifactMap
-from trueport.ir.ports import Port
+from trueport.ir.ports import Port, natural_order
 
 __all__ = ["Options", "capture_source", "is_tensorflow"]
 
@@ -200,11 +199,6 @@ def _declared_order(module: Any) -> list[str]:
     return [str(spec.name) for spec in specs if isinstance(spec, tf.TypeSpec) and hasattr(spec, "name")]
 
 
-def _natural(name: str) -> list[Any]:
-    """output_10 comes after output_9."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
-
-
 def _from_function(function: Any, options: Options, held: Any = None, order: Sequence[str] = ()) -> Captured:
     if options.inputs or options.outputs:
         return cut_function(function, options.inputs, options.outputs, options.border, held or function)
@@ -212,7 +206,7 @@ def _from_function(function: Any, options: Options, held: Any = None, order: Seq
         return stateful_function(function, held, options.border)
     positional, named = function.structured_input_signature
     stored = hasattr(held, "signatures")
-    names = sorted(named, key=lambda name: (order.index(name) if name in order else len(order), _natural(name)))
+    names = sorted(named, key=lambda name: (order.index(name) if name in order else len(order), natural_order(name)))
     names = names if stored else list(named)
     specs = [*_named_specs(function, positional), *(Spec(name, named[name]) for name in names)]
     if all(isinstance(spec.spec, tf.TypeSpec) for spec in specs):
@@ -221,7 +215,9 @@ def _from_function(function: Any, options: Options, held: Any = None, order: Seq
             split = len(inputs) - len(names)
             made = function(*inputs[:split], **dict(zip(names, inputs[split:], strict=True)))
             return (
-                {name: made[name] for name in sorted(made, key=_natural)} if stored and isinstance(made, dict) else made
+                {name: made[name] for name in sorted(made, key=natural_order)}
+                if stored and isinstance(made, dict)
+                else made
             )
 
         return capture(call, specs, border=options.border, held=held or function)
