@@ -102,6 +102,16 @@ def test_quantizing_with_halves_rounded_up() -> None:
     assert (cause.kind, cause.what) == ("quantization rounding", "halves go up, the source rounds halves to even")
 
 
+def test_two_attributes_that_belong_together() -> None:
+    text = """a (float[1,2,6,7] x) => (float[1,2,12,14] y) {
+        y = Resize <mode = "cubic", cubic_coeff_a = %s, exclude_outside = %d> (x, , s) }"""
+    scales = {"s": np.array([1, 1, 2, 2], np.float32)}
+    x = RNG.normal(size=(1, 2, 6, 7)).astype(np.float32)
+    cause = first(model(text % (-0.75, 0), **scales), model(text % (-0.5, 1), **scales), {"x": x})
+    assert cause.kind == "attribute"
+    assert cause.what.startswith("it behaves as with cubic_coeff_a = -0.5, exclude_outside = 1, the source has")
+
+
 MATMUL = "a (float[4,6] x) => (float[4,5] y) { y = MatMul(x, w) }"
 WEIGHT = RNG.normal(size=(6, 5)).astype(np.float32)
 

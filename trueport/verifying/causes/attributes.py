@@ -67,6 +67,13 @@ _CHOICES: Mapping[str, Sequence[Any]] = {
     "upper": (0, 1),
 }
 """Values that are worth a try, by the attribute's name."""
+_TOGETHER: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "Resize": (
+        {"cubic_coeff_a": -0.5, "exclude_outside": 1},  # TensorFlow's bicubic
+        {"cubic_coeff_a": -0.75, "exclude_outside": 0},  # PyTorch's
+    ),
+}
+"""Values that belong together in an implementation, by the operator."""
 _MAX_RANK = 5
 _SECANTS = 16
 
@@ -76,11 +83,20 @@ def other_attributes(case: NodeCase) -> Iterator[Hypothesis]:
     schema = canonical_schema(case.node.op_type, case.node.domain)
     if schema is None:
         return
-    for name, now in bind_by_schema(case.node, schema).attributes.items():
+    has = bind_by_schema(case.node, schema).attributes
+    for name, now in has.items():
         for value in _alternatives(case, name, now):
             if value != now:
                 words = f"it behaves as with {name} = {text(value)}, the source has {text(now)}"
                 yield Hypothesis("attribute", words, altered(case, **{name: value}))
+    for values in _TOGETHER.get(case.node.op_type, ()):
+        if sum(has[name] != value for name, value in values.items()) > 1:
+            words = f"it behaves as with {_listed(values)}, the source has {_listed({n: has[n] for n in values})}"
+            yield Hypothesis("attribute", words, altered(case, **values))
+
+
+def _listed(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {text(value)}" for name, value in values.items())
 
 
 def fitted_attributes(case: NodeCase) -> Iterator[Hypothesis]:
