@@ -98,6 +98,7 @@ class FunctionModel(Model):
         # A tensor may hold two of the source's values, which differ by the order of axes only: it is given once.
         given = {value.tensor: (value, array) for value, array in ((self._held(name), a) for name, a in fed.items())}
         arrays = [np.transpose(array, value.perm) if value.perm else array for value, array in given.values()]
+        self._check_types(dict(zip(given, arrays, strict=True)))
         turned = dict(zip(given, arrays, strict=True))
         # A node that does nothing is no operation here: what it makes is a given tensor under another name.
         same = {name: turned[self._held(name).tensor] for name in fetch if self._is_given(name, fed, given)}
@@ -107,6 +108,17 @@ class FunctionModel(Model):
         made = same | {name: value.numpy() for name, value in zip(asked, values, strict=True)}
         orders = {name: self._held(name).perm for name in fetch}
         return {n: made[n].transpose(np.argsort(perm)) if perm else made[n] for n, perm in orders.items()}
+
+    def _check_types(self, given: Mapping[str, np.ndarray]) -> None:
+        """A model of another tool may hold a value in another type, which can't be fed with the source's."""
+        for name, array in given.items():
+            wanted = self._traced.graph.get_tensor_by_name(name).dtype
+            if _tensor(array[:0] if array.ndim else array).dtype != wanted:
+                raise InvalidInput(
+                    f"is given as {array.dtype}, the model holds {wanted.name} there",
+                    where=name,
+                    remedy="only values of the same type can be put in its place",
+                )
 
     def _is_given(self, name: str, fed: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
         return name not in fed and self._held(name).tensor in given

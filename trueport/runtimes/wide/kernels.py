@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.runtimes.wide.sampling import grid_sample
 from trueport.runtimes.wide.windows import average_pool, conv, conv_transpose, max_pool
 
 __all__ = ["KERNELS", "Kernel"]
@@ -141,6 +142,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "DynamicQuantizeLinear": _dynamic_quantize,
         "Gemm": _gemm,
         "GlobalAveragePool": _global_average,
+        "GridSample": grid_sample,
         "GroupNormalization": _group_norm,
         "InstanceNormalization": _instance_norm,
         "LayerNormalization": _layer_norm,
