@@ -18,6 +18,7 @@ import torch
 from bench import keras_zoo, peers
 from bench.faults.faithful import inputs_of
 from bench.faults.zoo import ZOO
+from bench.models import matching
 from bench.table import render
 from bench.tf2onnx import saved
 from tests.torch.zoo.member import all_members
@@ -79,9 +80,11 @@ def _judged(made: Made) -> tuple[str, str]:
 
 def _others(cache: Path, models: str) -> Iterator[Made]:
     """Networks by their own names; ``models`` chooses."""
-    nets = {name: make for name, make in ZOO.items() if models in name}
     for tool in peers.PEERS:
-        yield from (_to_tensorflow(tool, name, make(), cache) for name, make in nets.items())
+        for model in matching(models, quick=False):
+            source, target = model.file(cache), cache / "saved" / tool.name / model.name
+            yield Made(tool.name, model.name, source, target, [model.sample()], _once(tool, source, target))
+    yield from (_onnx2tf(name, make(), cache) for name, make in ZOO.items() if models in name)
     for net in keras_zoo.matching(models, quick=False):
         source, data = saved(net, cache), [net.sample(1), net.sample(2)]
         yield _tf2onnx(net.name, source, data, cache)
@@ -90,8 +93,9 @@ def _others(cache: Path, models: str) -> Iterator[Made]:
         yield from _torch(exporter, dynamo, models, cache)
 
 
-def _to_tensorflow(tool: peers.Tool, name: str, source: onnx.ModelProto, cache: Path) -> Made:
-    file = cache / "others" / "zoo" / f"{name}.onnx"
+def _onnx2tf(name: str, source: onnx.ModelProto, cache: Path) -> Made:
+    """Of the zoo, whose opset onnx-tf does not know."""
+    tool, file = peers.PEERS[0], cache / "others" / "zoo" / f"{name}.onnx"
     file.parent.mkdir(parents=True, exist_ok=True)
     onnx.save(source, file)
     target = cache / "others" / tool.name / name

@@ -123,6 +123,12 @@ def _in_the_reference() -> None:
     trueport.locate(_named("a.onnx", _SUM), target, reproduce="case")
 
 
+def _of_another_type() -> None:
+    """An inner value is fed with whole numbers, as a target that keeps floats there can't be."""
+    held = trueport.convert(_named("a.onnx", _TWO % "Exp"), to="tensorflow", verify=False).route.result(None)
+    held.segment({"t": np.ones((2, 3), np.uint8)}, ["y"], {"x": np.ones((2, 3), np.float32)})
+
+
 def _inner(tensor: str) -> None:
     trueport.load(_tflite()).run({"x": _X}, fetch=[tensor])
 
@@ -153,6 +159,7 @@ CASES = [
     Case("tflite-inner-value", lambda: _inner("q")),
     Case("tflite-inner-value-without-data", lambda: _inner("arith.constant")),
     Case("reference-inner-value", _of_the_reference),
+    Case("saved-model-segment-of-another-type", _of_another_type),
     Case("tflite-segment", lambda: trueport.load(_tflite()).segment({}, ["y"], {"x": _X})),
     Case("locate-in-a-tflite-source", lambda: cli("locate", _tflite(), _tflite())),
     Case("locate-with-little-memory", lambda: cli("locate", model(), model("target.onnx"), "--memory", "1MB")),

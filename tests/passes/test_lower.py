@@ -256,3 +256,32 @@ def test_one_case_of_each_operator(name: str, opset: int) -> None:
 @pytest.mark.parametrize("name", _cases())
 def test_suite(name: str, opset: int) -> None:
     _check_case(name, opset)
+
+
+def test_a_retired_operator_gets_a_version_before_its_retirement() -> None:
+    """Runtimes refuse what is deprecated at the version that a model imports."""
+    tree = oh.make_node(
+        "TreeEnsembleRegressor",
+        ["x"],
+        ["y"],
+        domain="ai.onnx.ml",
+        n_targets=1,
+        nodes_treeids=[0, 0, 0],
+        nodes_nodeids=[0, 1, 2],
+        nodes_featureids=[0, 0, 0],
+        nodes_values=[0.5, 0.0, 0.0],
+        nodes_modes=["BRANCH_LEQ", "LEAF", "LEAF"],
+        nodes_truenodeids=[1, 0, 0],
+        nodes_falsenodeids=[2, 0, 0],
+        target_treeids=[0, 0],
+        target_nodeids=[1, 2],
+        target_ids=[0, 0],
+        target_weights=[3.0, 7.0],
+    )
+    ports = [oh.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 1]) for name in "xy"]
+    opsets = [oh.make_opsetid(domain, version) for domain, version in CANONICAL_OPSETS.items()]
+    model = from_proto(oh.make_model(oh.make_graph([tree], "g", ports[:1], ports[1:]), opset_imports=opsets))
+    lower_model(model, 26)
+    assert model.opset_imports["ai.onnx.ml"] == 4
+    (made,) = run_ort(to_proto(model), {"x": np.array([[0.0], [1.0]], np.float32)})
+    np.testing.assert_array_equal(made, [[3], [7]])
