@@ -62,12 +62,14 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
         return _tf2onnx(options)
     if part == "faults":
         from bench.faults.faithful import run_faithful
-        from bench.faults.trials import run_faults
+        from bench.faults.trials import APART, run_faults
 
         count = options.trials or (50 if options.quick else 500)
         reproduced = 12 if options.quick else count
-        found = run_faults(count, options.seed, options.models, reproduced, options.jobs)
-        return f"{found}\n{run_faithful(options.models)}"
+        drawn = (count, options.seed, options.models, reproduced, options.jobs)
+        if options.apart:
+            return run_faults(*drawn, nets=APART)
+        return f"{run_faults(*drawn)}\n{run_faithful(options.models)}"
     if part == "alarms":
         from bench.faults.faithful import run_faithful
         from bench.faults.others import run_others
@@ -129,6 +131,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds of work for one conversion")
     parser.add_argument("--verified", action="store_true", help="time our conversion with its comparison too")
     parser.add_argument("--trials", type=int, help="faults to inject")
+    parser.add_argument("--apart", action="store_true", help="faults into models that no rule was made with")
     parser.add_argument("--jobs", type=int, default=1, help="trials of faults that run at a time")
     parser.add_argument("--seed", type=int, default=0, help="which faults, where, in which order")
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")

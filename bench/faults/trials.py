@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ import onnx_ir as ir
 
 from bench.faults.kinds import FAULTS, faulty, places
 from bench.faults.zoo import ZOO
+from bench.models import find
 from bench.table import render
 from trueport.backends.tensorflow.registry import registry
 from trueport.comparison import locate
@@ -37,8 +38,9 @@ from trueport.verifying.inputs import graph_ports, make_inputs
 from trueport.verifying.judge import judge
 from trueport.verifying.oracle import OnnxOracle
 
-__all__ = ["Cell", "Effect", "Trial", "cells", "run_faults", "trials"]
+__all__ = ["APART", "Cell", "Effect", "Trial", "cells", "run_faults", "trials"]
 
+CACHE = Path(__file__).parents[1] / ".cache"
 _BEYOND = 8.0
 """Times the floor: what changes an output by more must be detected."""
 
@@ -66,9 +68,13 @@ class Trial:
     """nodes of the reproducer: of the source's part and of the target's"""
 
 
+APART = ("small_cnn", "transformer", "lstm", "gru", "loop", "silero_vad", "magika", "ocr_classify")
+"""Of the benchmarks' models, which the rules for causes were not made with, those that are soon evaluated."""
+
+
 @functools.cache
 def _net(name: str) -> onnx.ModelProto:
-    return ZOO[name]()
+    return ZOO[name]() if name in ZOO else onnx.load(find(name).file(CACHE))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,21 +93,23 @@ class Cell:
         return None if changed is None else (source, *changed)
 
 
-def run_faults(count: int, seed: int, models: str = "", reproduce: int = 0, jobs: int = 1) -> str:
+def run_faults(
+    count: int, seed: int, models: str = "", reproduce: int = 0, jobs: int = 1, nets: Collection[str] = tuple(ZOO)
+) -> str:
     """Run and print the table; for the first ``reproduce`` faults also write a reproducer and run that."""
     warnings.simplefilter("ignore")
     done: list[Trial] = []
     start = time.perf_counter()
-    for trial in trials(count, seed, models, reproduce=reproduce, jobs=jobs):
+    for trial in trials(count, seed, models, reproduce=reproduce, jobs=jobs, nets=nets):
         done.append(trial)
         if trial.visible and not (trial.detected and trial.node and trial.cause and trial.shown in (None, True)):
             print(f"{trial.model} / {trial.fault} / {trial.target}: {trial.said}", flush=True)
     return _summary(done, time.perf_counter() - start)
 
 
-def cells(count: int, seed: int, only: str = "") -> Iterator[Cell]:
+def cells(count: int, seed: int, only: str = "", nets: Collection[str] = tuple(ZOO)) -> Iterator[Cell]:
     """Every kind in every model and node that takes it, in an order drawn from the seed."""
-    nets = [name for name in ZOO if only in name]
+    nets = [name for name in nets if only in name]
     spots = [Cell(name, fault, node, seed) for name in nets for fault in range(len(FAULTS)) for node in range(40)]
     order = np.random.default_rng(seed).permutation(len(spots))
     room = {(name, f): count for name in nets for f, count in enumerate(_room(name))}
@@ -115,9 +123,11 @@ def _room(name: str) -> list[int]:
     return [sum(1 for _ in places(model, fault)) for fault in FAULTS]
 
 
-def trials(count: int, seed: int, only: str = "", *, reproduce: int = 0, jobs: int = 1) -> Iterator[Trial]:
+def trials(
+    count: int, seed: int, only: str = "", *, reproduce: int = 0, jobs: int = 1, nets: Collection[str] = tuple(ZOO)
+) -> Iterator[Trial]:
     """One after another, or ``jobs`` at a time; every fifth target is converted to TensorFlow."""
-    chosen = list(cells(count, seed, only))
+    chosen = list(cells(count, seed, only, nets))
     wishes = [(cell, n % 5 == 4, n < reproduce) for n, cell in enumerate(chosen)]
     if jobs == 1:
         yield from itertools.starmap(_trial, wishes)

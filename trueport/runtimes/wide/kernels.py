@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from trueport.runtimes.wide.sampling import grid_sample
+from trueport.runtimes.wide.sampling import deform_conv, grid_sample
 from trueport.runtimes.wide.windows import average_pool, conv, conv_transpose, max_pool
 
 __all__ = ["KERNELS", "Kernel"]
@@ -132,20 +132,38 @@ def _first_max_pool(X: Array, **attributes: Any) -> Array:
     return max_pool(X, **attributes)
 
 
+def _gather_elements(data: Array, indices: Array, *, axis: int) -> Array:
+    """The other axes of the data may be longer: what is beyond the indices is not looked at."""
+    axis %= data.ndim
+    seen = tuple(slice(None) if a == axis else slice(n) for a, n in enumerate(indices.shape))
+    return np.take_along_axis(data[seen], np.where(indices < 0, indices + data.shape[axis], indices), axis)
+
+
+def _lp_pool(X: Array, *, ceil_mode: int, kernel_shape: list[int], p: int, **attributes: Any) -> Array | None:
+    """A sum over windows is a convolution with ones."""
+    if ceil_mode:
+        return None
+    ones, channels = np.ones((X.shape[1], 1, *kernel_shape)), X.shape[1]
+    return conv(np.abs(X) ** p, ones, group=channels, kernel_shape=kernel_shape, **attributes) ** (1 / p)
+
+
 KERNELS: Mapping[str, Kernel] = MappingProxyType(
     {
         "AveragePool": average_pool,
         "BatchNormalization": _batch_norm,
         "Conv": conv,
         "ConvTranspose": conv_transpose,
+        "DeformConv": deform_conv,
         "DequantizeLinear": _dequantize,
         "DynamicQuantizeLinear": _dynamic_quantize,
+        "GatherElements": _gather_elements,
         "Gemm": _gemm,
         "GlobalAveragePool": _global_average,
         "GridSample": grid_sample,
         "GroupNormalization": _group_norm,
         "InstanceNormalization": _instance_norm,
         "LayerNormalization": _layer_norm,
+        "LpPool": _lp_pool,
         "MatMul": _matmul,
         "MaxPool": _first_max_pool,
         "MeanVarianceNormalization": _mean_variance,

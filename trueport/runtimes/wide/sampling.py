@@ -1,14 +1,14 @@
-"""GridSample in NumPy, in the precision of its inputs: ONNX's reference goes pixel by pixel and rounds places."""
+"""Pixels between pixels in NumPy, in the inputs' precision: ONNX's reference goes one by one and rounds places."""
 
 from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-__all__ = ["grid_sample"]
+__all__ = ["deform_conv", "grid_sample"]
 
 _CUBIC = -0.75
 """The coefficient that the operator prescribes."""
@@ -29,9 +29,50 @@ def grid_sample(
         place = low + (grid[..., len(lengths) - 1 - axis] + 1) / 2 * (high - low)
         place = np.rint(place) if mode == "nearest" else place
         axes.append([*_taps(_brought_in(place, low, high, length, padding_mode), mode)])
-    pixels = np.moveaxis(X, 1, -1)
-    batch = np.arange(len(X)).reshape(-1, *[1] * (grid.ndim - 2))
-    made = np.zeros((*grid.shape[:-1], X.shape[1]))
+    return _sampled(X, axes, align_corners, padding_mode)
+
+
+def deform_conv(
+    X: np.ndarray,
+    W: np.ndarray,
+    offset: np.ndarray,
+    B: np.ndarray | None,
+    mask: np.ndarray | None,
+    *,
+    dilations: Sequence[int] | None,
+    group: int,
+    offset_group: int,
+    pads: Sequence[int] | None,
+    strides: Sequence[int] | None,
+    **_: object,
+) -> np.ndarray | None:
+    """A convolution whose taps lie off the grid, each by an offset of its own."""
+    axes, kernel, out = X.ndim - 2, W.shape[2:], offset.shape[2:]
+    if axes != 2 or not X.size or not np.all(np.isfinite(offset)):
+        return None
+    steps, spread, before = strides or [1] * axes, dilations or [1] * axes, (pads or [0] * (2 * axes))[:axes]
+    moved = offset.reshape(len(X), offset_group, *kernel, axes, *out)
+    weights = None if mask is None else mask.reshape(len(X), offset_group, *kernel, *out)
+    grid = np.indices(out)
+    patches = np.empty((len(X), X.shape[1], *kernel, *out))
+    for part, channels in enumerate(np.split(np.arange(X.shape[1]), offset_group)):
+        for tap in np.ndindex(*kernel):
+            starts = [grid[a] * steps[a] - before[a] + tap[a] * spread[a] for a in range(axes)]
+            places = [starts[a] + moved[(slice(None), part, *tap, a)] for a in range(axes)]
+            taken = _sampled(X[:, channels], [[*_taps(place, "linear")] for place in places], 1, "zeros")
+            scale = 1.0 if weights is None else weights[(slice(None), part, *tap)][:, None]
+            patches[(slice(None), channels, *tap)] = taken * scale
+    halves = zip(np.split(patches, group, axis=1), np.split(W, group), strict=True)
+    made = np.concatenate([np.einsum("ncijhw,ocij->nohw", p, w, optimize=True) for p, w in halves], axis=1)
+    return made if B is None else made + B.reshape(1, -1, 1, 1)
+
+
+def _sampled(X: np.ndarray, axes: Sequence[Sequence[_Tap]], align_corners: int, padding_mode: str) -> np.ndarray:
+    """Sums over the taps of all axes; each tap's arrays are ``[N, ...]``."""
+    pixels, lengths = np.moveaxis(X, 1, -1), X.shape[2:]
+    shape = axes[0][0][0].shape
+    batch = np.arange(len(X)).reshape(-1, *[1] * (len(shape) - 1))
+    made = np.zeros((*shape, X.shape[1]))
     for taps in itertools.product(*axes):
         found = [_pixel(index, n, align_corners, padding_mode) for (index, _), n in zip(taps, lengths, strict=True)]
         there = functools.reduce(np.logical_and, (inside for _, inside in found))
