@@ -144,6 +144,7 @@ def _torch(tool: str, dynamo: bool, models: str, cache: Path) -> Iterator[Made]:
         data = dict(zip(call.names, map(as_array, call.tensors), strict=True))
 
         def write(module: Any = module, call: Any = call, target: Path = target) -> None:
-            torch.onnx.export(module, call.args, target, kwargs=call.kwargs, dynamo=dynamo, input_names=call.names)
+            options = {"dynamo": dynamo, "input_names": call.names, "verbose": False}
+            torch.onnx.export(module, call.args, target, kwargs=call.kwargs, **options)
 
         yield Made(tool, member.name, module, target, [data], _written(target, write), example)
