@@ -71,7 +71,7 @@ def report(cache: Path, *, quick: bool, models: str = "", faults: int = 400, see
 def _faulty(cell: Cell) -> Ratio:
     put = cell.inject()
     assert put is not None, "cells that take no fault were left out"
-    return Ratio("faults", cell.model, Effect.of(put[0]).ratio(put[1]))
+    return Ratio("faults", cell.model, Effect.of(cell.model).ratio(put[1]))
 
 
 def _choices(faithful: Sequence[Ratio], faulty: Sequence[float]) -> list[list[str]]:

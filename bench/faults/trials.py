@@ -141,7 +141,7 @@ def _trial(cell: Cell, tensorflow: bool, reproduce: bool) -> Trial:
     put = cell.inject()
     assert put is not None, "cells that take no fault were left out"
     source, changed, made = put
-    effect = Effect.of(source)
+    effect = Effect.of(cell.model)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder, "case") if reproduce else None
         try:
@@ -176,11 +176,12 @@ class Effect:
     feeds: Sequence[Mapping[str, Any]]
 
     @classmethod
-    def of(cls, source: onnx.ModelProto) -> Effect:
+    def of(cls, name: str) -> Effect:
+        source = _net(name)
         oracle = OnnxOracle(load_onnx(source), registry())
         graph = oracle.model.graph
-        feeds = make_inputs(graph_ports(graph), graph, seed=0)
-        return cls(oracle, OnnxRuntimeModel(source, optimize=False), feeds)
+        plan = make_inputs(graph_ports(graph), graph, seed=0) if name in ZOO else [find(name).sample()]
+        return cls(oracle, OnnxRuntimeModel(source, optimize=False), plan)
 
     def visible(self, changed: onnx.ModelProto) -> bool:
         """Whether an output changes by more than rounding would."""
