@@ -21,6 +21,7 @@ from bench.faults.trials import Cell, Effect
 from bench.faults.trials import cells as fault_cells
 from bench.models import matching
 from bench.table import render
+from bench.tf2onnx import saved
 from tests.conformance.suite import cases, data_of, model_of
 from trueport.backends.tensorflow.registry import registry
 from trueport.comparison import verify
@@ -146,10 +147,8 @@ def _real(cache: Path, models: str, quick: bool) -> Iterator[Ratio]:
 def _keras(cache: Path, models: str, quick: bool) -> Iterator[Ratio]:
     for model in keras_zoo.matching(models, quick):
         print(f"keras: {model.name}", file=sys.stderr, flush=True)
-        saved = cache / "ratios" / model.name
-        if not saved.exists():
-            model.export(str(saved))
-        made = convert(saved, to="onnx", verify=False)
-        ratio = _worst(verify(saved, made.model, data=[model.sample(2)]))
+        source = saved(model, cache)
+        made = convert(source, to="onnx", verify=False)
+        ratio = _worst(verify(source, made.model, data=[model.sample(2)]))
         if ratio is not None:
             yield Ratio("Keras models, ONNX Runtime", model.name, ratio)

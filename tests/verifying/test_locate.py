@@ -119,3 +119,14 @@ def test_verify_from_the_command_line(tmp_path: Path) -> None:
     assert "BatchNormalization node" in located.stdout
     assert (tmp_path / "case" / "show.py").exists()
     assert run("verify", "a.onnx", "missing.onnx").returncode == 2
+
+
+def test_a_model_of_an_old_opset_in_tensorflow() -> None:
+    """Softmax of opset 11 is made of steps since: the source's runtime knows nothing of these."""
+    text = """<ir_version: 7, opset_import: ["" : 11]> a (float[2,3,4] x) => (float[2,3,4] y) {
+        t = LeakyRelu <alpha = %s> (x) s = Softmax <axis = 1> (t) y = Mul(s, t) }"""
+    source, changed = (onnx.parser.parse_model(text % alpha) for alpha in (0.1, 0.3))
+    found = trueport.locate(source, as_tensorflow(changed))
+    assert found.culprit is not None
+    assert found.culprit.value == "t"
+    assert [cause.what for cause in found.culprit.causes][0] == "it behaves as with alpha = 0.3, the source has 0.1"

@@ -135,7 +135,7 @@ class AlignedModel(Model):
 
 def align(walk: Walkable, target: Model, outputs: Mapping[str, InnerValue], feeds: Mapping[str, Any]) -> AlignedModel:
     """``outputs``: of the source's outputs, the target's inner value and order; ``feeds`` is what both are run on."""
-    names = [name for place in walk.places for name in place.makes if name]
+    names = [name for place in walk.places for name in place.makes if name and name not in walk.unseen]
     known = target.inner()
     ends = {walk.outputs[port]: held for port, held in outputs.items() if walk.outputs[port] in names}
     plain = target.keeps_names or target.runtime == walk.executions[0].runtime

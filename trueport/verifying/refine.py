@@ -67,7 +67,8 @@ def refined(
 ) -> Refined:
     """Align what can be within the gap, from its end backward, and say which part of it departs first."""
     name = own.judgement.name
-    inside = [n for place in own.gap.places for n in place.makes if n and n != name and n not in target.inner()]
+    skipped = {name, *target.inner(), *walk.unseen}
+    inside = [n for place in own.gap.places for n in place.makes if n and n not in skipped]
     if not inside:
         return Refined(target, own)
     around = [n for n in own.gap.frontier if gaps.is_made(n)]

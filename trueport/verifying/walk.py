@@ -51,6 +51,8 @@ class Walkable(Protocol):
     outputs: Mapping[str, str]
     """the model's outputs by name: the value that each is"""
     weight_bytes: int
+    unseen: frozenset[str]
+    """values that places make and the source's runtime does not: steps of operators of an older opset"""
 
     def start(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         """The model's inputs under the places' names, as the steppers take them."""

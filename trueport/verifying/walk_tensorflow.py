@@ -93,6 +93,8 @@ class _Reread:
 class TensorflowWalk:
     """Places are the operations of the flat graph that depend on the model's inputs."""
 
+    unseen: frozenset[str] = frozenset()
+
     def __init__(self, oracle: TensorflowOracle) -> None:
         plain = oracle.captured
         captured = replace(plain, function=inlined(plain.function), held=(plain.held, plain.function))

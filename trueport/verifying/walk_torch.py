@@ -41,6 +41,8 @@ class _Stepper:
 class TorchWalk:
     """Places are the program's nodes that depend on its inputs; values have the names that ONNX gets."""
 
+    unseen: frozenset[str] = frozenset()
+
     def __init__(self, oracle: TorchOracle, translated: Translated, registry: Registry) -> None:
         captured, program = oracle.captured, translated.program
         self._translated = translated

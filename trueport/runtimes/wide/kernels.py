@@ -1,4 +1,4 @@
-"""Operators that are computed here and not by ONNX's reference, which is too slow on images or rounds to float32.
+"""Operators that are computed here and not by ONNX's reference, which is too slow on images, rounds, or is wrong.
 
 Each takes the schema's inputs by position and its attributes by name.
 """
@@ -139,6 +139,27 @@ def _gather_elements(data: Array, indices: Array, *, axis: int) -> Array:
     return np.take_along_axis(data[seen], np.where(indices < 0, indices + data.shape[axis], indices), axis)
 
 
+def _global_max(X: Array) -> Array:
+    return np.max(X, axis=tuple(range(2, X.ndim)), keepdims=True) if X.size else None
+
+
+def _global_lp(X: Array, *, p: int) -> Array:
+    return np.sum(np.abs(X) ** p, axis=tuple(range(2, X.ndim)), keepdims=True) ** (1 / p)
+
+
+def _lp_norm(input: Array, *, axis: int, p: int) -> Array:
+    size = np.sum(np.abs(input) ** p, axis=axis, keepdims=True) ** (1 / p)
+    return np.where(size == 0, 0, input / size)
+
+
+def _local_response(X: Array, *, alpha: float, beta: float, bias: float, size: int) -> Array:
+    """Sums over channels, as the operator's text says."""
+    before, squares = (size - 1) // 2, X**2
+    padded = np.pad(squares, [(0, 0), (before, size - 1 - before), *[(0, 0)] * (X.ndim - 2)])
+    sums = sum(padded[:, step : step + X.shape[1]] for step in range(size))
+    return X / (bias + alpha / size * sums) ** beta
+
+
 def _lp_pool(X: Array, *, ceil_mode: int, kernel_shape: list[int], p: int, **attributes: Any) -> Array | None:
     """A sum over windows is a convolution with ones."""
     if ceil_mode:
@@ -159,10 +180,14 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "GatherElements": _gather_elements,
         "Gemm": _gemm,
         "GlobalAveragePool": _global_average,
+        "GlobalLpPool": _global_lp,
+        "GlobalMaxPool": _global_max,
         "GridSample": grid_sample,
         "GroupNormalization": _group_norm,
         "InstanceNormalization": _instance_norm,
         "LayerNormalization": _layer_norm,
+        "LRN": _local_response,
+        "LpNormalization": _lp_norm,
         "LpPool": _lp_pool,
         "MatMul": _matmul,
         "MaxPool": _first_max_pool,

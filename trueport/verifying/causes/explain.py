@@ -68,7 +68,8 @@ def explain(
         if len(found) >= _ENOUGH or tried > affordable:
             break
         tried += 1
-        if fits(hypothesis, case, k):
+        said = any(cause.what == hypothesis.what for cause in found)
+        if not said and fits(hypothesis, case, k):
             found.append(_cause(hypothesis))
     for last in (near_ties, unusual_numbers):
         found += list(last(case))[: max(0, _ENOUGH - len(found))]
