@@ -129,4 +129,4 @@ def test_a_model_of_an_old_opset_in_tensorflow() -> None:
     found = trueport.locate(source, as_tensorflow(changed))
     assert found.culprit is not None
     assert found.culprit.value == "t"
-    assert [cause.what for cause in found.culprit.causes][0] == "it behaves as with alpha = 0.3, the source has 0.1"
+    assert found.culprit.causes[0].what == "it behaves as with alpha = 0.3, the source has 0.1"
