@@ -86,7 +86,7 @@ def verify(
         return found
     shown = found.shown_by
     hints = feeding_hints(subject.executions[0].run(shown), paired, shown, oracle.run(shown)[0], wish.k)
-    return replace(found, hints=tuple(hints))
+    return replace(found, hints=(*found.hints, *hints))
 
 
 def locate(

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+import onnx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from trueport.fidelity import Verdict
-from trueport.verifying.judge import DEFAULT_K, judge
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.verifying.judge import DEFAULT_K, judge, source_distance
+from trueport.verifying.verify import verify_runs
 
 FLOATS = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e6, 1e6))
 
@@ -88,3 +94,39 @@ def test_strings_are_equal_or_not() -> None:
     source = np.array(["a", "b"], object)
     assert judge("y", [source], source.copy(), None, []).verdict == Verdict.FAITHFUL
     assert judge("y", [source], np.array(["a", "c"], object), None, []).verdict == Verdict.DEPARTS
+
+
+class WrongOracle:
+    """Says something else than the source computes."""
+
+    name = "float64 (wrong)"
+    shares = "nothing"
+
+    def __init__(self, offset: float) -> None:
+        self.offset = offset
+
+    def run(self, feeds: Mapping[str, Any]) -> Any:
+        truth = np.maximum(feeds["x"].astype(np.float64), 0) + self.offset
+        return {"y": truth}, [{"y": truth * (1 + 2.0**-23)}]
+
+    def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+        return self.run(feeds)[1]
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.5])
+def test_a_source_far_from_its_truth_is_told(offset: float) -> None:
+    text = '<ir_version: 10, opset_import: ["" : 21]> a (float[40] x) => (float[40] y) { y = Relu(x) }'
+    model = OnnxRuntimeModel(onnx.parser.parse_model(text))
+    x = np.linspace(0.1, 1, 40, dtype=np.float32)
+    found = verify_runs([model], model, [{"x": x}], WrongOracle(offset))
+    assert bool(found.hints) == bool(offset)
+    assert all("the source itself is" in hint and "as far from the truth" in hint for hint in found.hints)
+
+
+def test_single_elements_that_turn_over_are_not_strange() -> None:
+    truth = np.linspace(1, 2, 100)
+    source = truth.astype(np.float32)
+    source[3] += 0.5
+    assert source_distance(source, truth, [truth * (1 + 2.0**-23)]) < 1
+    assert source_distance(source[:50], truth, []) == float("inf")
+    assert source_distance(source + 1, truth, [truth]) == 0, "nothing is rounded here"

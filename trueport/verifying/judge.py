@@ -20,7 +20,7 @@ import numpy as np
 from trueport.fidelity import Verdict
 from trueport.verifying.metrics import Metrics, measure
 
-__all__ = ["DEFAULT_K", "Judgement", "Tolerance", "allowance", "is_doubtful", "judge", "judge_value"]
+__all__ = ["DEFAULT_K", "Judgement", "Tolerance", "allowance", "is_doubtful", "judge", "judge_value", "source_distance"]
 
 DEFAULT_K = 8.0
 """The ratio up to which a target is faithful; chosen by the experiment in docs/verify.md."""
@@ -175,6 +175,24 @@ def _judge_floats(
         ratio = float(np.max((np.abs(t - truth) / allowed)[counted], initial=0.0))
     verdict = Verdict.FAITHFUL if ratio <= k else Verdict.DEPARTS
     return Judgement(name, verdict, ratio, f"{ratio:.3g} × what rounding explains", metrics)
+
+
+def source_distance(source: Any, oracle: Any, noisy: Sequence[Any]) -> float:
+    """How far the source itself is from the truth, over what rounding explains: of the middle element, inf if of none.
+
+    Rounding alone may turn over single elements of a quantized model, never the half of them.
+    """
+    plain, truth = np.asarray(source), np.asarray(oracle)
+    if plain.shape != truth.shape:
+        return float("inf")
+    rounds = any(np.shape(run) == truth.shape and not np.array_equal(run, truth, equal_nan=True) for run in noisy)
+    if plain.dtype.kind not in "fc" or not plain.size or not rounds:
+        return 0.0
+    with np.errstate(all="ignore"):
+        exact, allowed = allowance(truth.astype(plain.dtype), truth, noisy, 1.0)
+        ratios = np.abs(plain.astype(exact.dtype) - exact) / allowed
+    counted = ratios[np.isfinite(ratios)]
+    return float(np.median(counted)) if counted.size else 0.0
 
 
 def allowance(source: np.ndarray, oracle: Any, noisy: Sequence[Any], k: float) -> tuple[np.ndarray, np.ndarray]:

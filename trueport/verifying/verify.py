@@ -12,7 +12,7 @@ from trueport.errors import NoOracle, TrueportError
 from trueport.fidelity import Verdict
 from trueport.runtimes.base import Model
 from trueport.verifying.asked import Asked, as_asked
-from trueport.verifying.judge import Judgement, is_doubtful, judge
+from trueport.verifying.judge import Judgement, is_doubtful, judge, source_distance
 from trueport.verifying.metrics import Metrics, measure
 from trueport.verifying.oracle import Oracle
 from trueport.verifying.plain import compare_outputs
@@ -23,12 +23,31 @@ __all__ = ["accepts", "verify_runs"]
 Feeds = Mapping[str, Any]
 
 
+_STRANGE = 100.0
+"""A source that is so many times as far from the truth as rounding explains: one of them is wrong."""
+
+
 class _Worst:
     """The worst judgement of every output, over samples."""
 
     def __init__(self) -> None:
         self.outputs: dict[str, Judgement] = {}
+        self.strange: dict[str, float] = {}
         self.samples = 0
+
+    def look(self, name: str, source: Any, truth: Any, noisy: Sequence[Any]) -> None:
+        """Keep how far the source is from its truth, where that is strange."""
+        if isinstance(source, (np.ndarray, np.generic)):
+            away = source_distance(source, truth, noisy)
+            if away > _STRANGE:
+                self.strange[name] = max(away, self.strange.get(name, 0.0))
+
+    def hints(self) -> tuple[str, ...]:
+        return tuple(
+            f"output {name!r}: the source itself is {away:.3g} × as far from the truth as rounding explains; "
+            "its runtime is inexact there, or the truth is wrong, and smaller faults of the target are not seen"
+            for name, away in self.strange.items()
+        )
 
     def add(self, found: Judgement) -> None:
         known = self.outputs.get(found.name)
@@ -72,6 +91,7 @@ def verify_runs(
             elif truth is None:
                 found = _without_truth(name, runs[0][name], got[name], allowed_ulps, random, wish)
             else:
+                group.look(name, runs[0][name], truth[name], [run[name] for run in noisy])
                 found = _by_truth(name, runs, got[name], truth[name], noisy, wish)
                 if is_doubtful(found):
                     more = more or truth_of.more(feeds)
@@ -88,6 +108,7 @@ def verify_runs(
         rejected,
         tuple(worst.outputs.values()),
         "" if worst.samples else f"the source rejects all {rejected} inputs" if rejected else "there are no inputs",
+        hints=worst.hints(),
         special=tuple(special.outputs.values()),
         special_samples=special.samples,
         executions=len(source),
