@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -70,10 +71,8 @@ def verify_runs(
     ``source`` holds equivalent executions of the source, the plain one first. Without an oracle (a string says why)
     floats are compared with the source by ``allowed_ulps``, the declared bounds added up.
     """
-    wish = wish or Asked()
+    wish, truth_of, rejected = wish or Asked(), _Truth(oracle), 0
     worst, special = _Worst(), _Worst()
-    rejected = 0
-    truth_of = _Truth(oracle)
     shown_by: Feeds = {}
     for feeds in samples:
         runs = _source_runs(source, feeds)
@@ -84,7 +83,7 @@ def verify_runs(
         truth, noisy = (None, []) if random or failure else truth_of(feeds)
         group = special if getattr(feeds, "special", False) else worst
         group.samples += 1
-        more: list[dict[str, Any]] = []
+        more = functools.cache(functools.partial(truth_of.more, feeds))
         for name in runs[0]:
             if failure:
                 found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")
@@ -94,8 +93,7 @@ def verify_runs(
                 group.look(name, runs[0][name], truth[name], [run[name] for run in noisy])
                 found = _by_truth(name, runs, got[name], truth[name], noisy, wish)
                 if is_doubtful(found) and not wish.strict:
-                    more = more or truth_of.more(feeds)
-                    found = _by_truth(name, runs, got[name], truth[name], [*noisy, *more], wish)
+                    found = _by_truth(name, runs, got[name], truth[name], [*noisy, *more()], wish)
             group.add(found)
             if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
                 shown_by = feeds
