@@ -42,8 +42,9 @@ class OnnxWalk:
         self.places: Sequence[Place] = tuple(_place(node) for node in graph)
         self.steppers: Sequence[Stepper] = tuple(_Stepper(run, self._values) for run in (oracle.exact, *oracle.noisy))  # type: ignore[arg-type]
         self.executions: Sequence[Model] = tuple(executions)
-        known = {*executions[0].inner(), *(port.name for port in executions[0].outputs)}
-        self.unseen = frozenset(name for place in self.places for name in place.makes) - known
+        made = frozenset(name for place in self.places for name in place.makes)
+        known = {name for run in executions[:1] for name in (*run.inner(), *(port.name for port in run.outputs))}
+        self.unseen = made - known if executions else frozenset()
         self.outputs: Mapping[str, str] = {value.name or "": value.name or "" for value in graph.outputs}
         self.weight_bytes = sum(v.const_value.nbytes for v in graph.initializers.values() if v.const_value is not None)
 
