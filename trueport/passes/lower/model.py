@@ -11,7 +11,7 @@ from onnx_ir.passes.common import (
     RemoveUnusedNodesPass,
 )
 
-from trueport.ir.schemas import schema_at
+from trueport.ir.schemas import canonical_schema
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
 from trueport.passes.lower.adapt import lower_nodes, needs_body
@@ -56,12 +56,12 @@ def lower_model(model: ir.Model, opset: int, *, apart: Callable[[ir.Node], bool]
 
 
 def _before_retirement(model: ir.Model, opsets: Mapping[str, int]) -> dict[str, int]:
-    """The same, but older where one of the model's operators is deprecated since: runtimes refuse it from there on."""
+    """The same, but older where one of the model's operators is deprecated for good: runtimes refuse it from there on."""
     found = dict(opsets)
     for node in model.graph.all_nodes():
-        schema = schema_at(node.op_type, node.domain, found.get(node.domain, 0))
-        if schema is not None and schema.deprecated:
-            found[node.domain] = schema.since_version - 1
+        newest = canonical_schema(node.op_type, node.domain)
+        if newest is not None and newest.deprecated and node.domain in found:
+            found[node.domain] = min(found[node.domain], newest.since_version - 1)
     return found
 
 
