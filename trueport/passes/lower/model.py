@@ -56,7 +56,7 @@ def lower_model(model: ir.Model, opset: int, *, apart: Callable[[ir.Node], bool]
 
 
 def _before_retirement(model: ir.Model, opsets: Mapping[str, int]) -> dict[str, int]:
-    """The same, but older where one of the model's operators is deprecated for good: runtimes refuse it from there on."""
+    """The same, but older where an operator of the model is deprecated for good: runtimes refuse it from there on."""
     found = dict(opsets)
     for node in model.graph.all_nodes():
         newest = canonical_schema(node.op_type, node.domain)
