@@ -11,11 +11,10 @@ import compileall
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from bench import conversion, latency, memory, scaling
-from bench.models import BenchModel, matching
+from bench.models import CACHE, BenchModel, matching
 from bench.peers import LIMIT
 
 PARTS = (
@@ -31,7 +30,6 @@ PARTS = (
     "k",
     "tf2onnx",
 )
-CACHE = Path(__file__).parent / ".cache"
 
 
 def main() -> None:

@@ -17,8 +17,10 @@ from bench.layers import Net
 from bench.onnx_net import QuantizedOnnxNet, onnx_model
 from bench.real_models import from_package, light
 
-__all__ = ["CATALOGUE", "BenchModel", "find", "matching"]
+__all__ = ["CACHE", "CATALOGUE", "BenchModel", "find", "matching"]
 
+CACHE = Path(__file__).parent / ".cache"
+"""Where models and their conversions are kept."""
 Architecture = Callable[[Net], Any]
 Feeds = dict[str, np.ndarray]
 

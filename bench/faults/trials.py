@@ -24,7 +24,7 @@ import onnx_ir as ir
 
 from bench.faults.kinds import FAULTS, faulty, places
 from bench.faults.zoo import ZOO
-from bench.models import find
+from bench.models import CACHE, find
 from bench.table import render
 from trueport.backends.tensorflow.registry import registry
 from trueport.comparison import locate
@@ -40,7 +40,6 @@ from trueport.verifying.oracle import OnnxOracle
 
 __all__ = ["APART", "Cell", "Effect", "Trial", "cells", "run_faults", "trials"]
 
-CACHE = Path(__file__).parents[1] / ".cache"
 _BEYOND = 8.0
 """Times the floor: what changes an output by more must be detected."""
 
