@@ -44,20 +44,19 @@ def conv(
     )
 
     def apply(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
-        y = (_convolve_any if _may_be_empty(t) else convolve)(x, w, window, group)
-        return y if b is None else tf.nn.bias_add(y, b)
+        return (_convolve_any if _may_be_empty(t) else convolve)(x, w, window, group, b)
 
     return channels_to_front(t, widened(apply, x, kernel, *(() if B is None else (B,))))
 
 
-def _convolve_any(x: Tensor, w: Tensor, window: Window, groups: int) -> Tensor:
+def _convolve_any(x: Tensor, w: Tensor, window: Window, groups: int, bias: Tensor | None) -> Tensor:
     """With a sample put in where there is none: TensorFlow 2.21 gives an empty batch the shape of the input."""
     shape = tf.shape(x)
     samples = shape[0]
     # Not by tf.pad, which TensorFlow would fuse into the convolution.
     one = tf.zeros(tf.concat([[tf.cast(samples == 0, tf.int32)], shape[1:]], 0), x.dtype)
     some = tf.ensure_shape(tf.concat([x, one], 0), [None, *x.shape[1:]])
-    return convolve(some, w, window, groups)[:samples]
+    return convolve(some, w, window, groups, bias)[:samples]
 
 
 def _may_be_empty(t: Translation) -> bool:

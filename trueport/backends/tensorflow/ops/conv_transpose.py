@@ -53,7 +53,10 @@ def conv_transpose(
 
     def apply(x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
         y = transpose_convolve(x, w, window, extra, group)
-        return y if b is None else tf.nn.bias_add(y, b)
+        if b is None:
+            return y
+        # A grouped convolution must not be fused with its bias: see `convolve`.
+        return tf.nn.bias_add(y, b) if group == 1 else y + b
 
     return channels_to_front(t, widened(apply, x, kernel, *(() if B is None else (B,))))
 

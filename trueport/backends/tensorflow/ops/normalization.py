@@ -8,6 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.barrier import before_batch_norm
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.numeric import widened
@@ -56,7 +57,13 @@ def _normalize_channels(
     rank = t.rank(x)
     if t.channels_last and rank == 4 and x.dtype == tf.float32:
         return tf.raw_ops.FusedBatchNormV3(
-            x=x, scale=scale, offset=bias, mean=mean, variance=variance, epsilon=epsilon, is_training=False
+            x=before_batch_norm(x),
+            scale=scale,
+            offset=bias,
+            mean=mean,
+            variance=variance,
+            epsilon=epsilon,
+            is_training=False,
         )[0]
     factor = scale * tf.math.rsqrt(variance + epsilon)
     return x * per_channel(t, factor, rank) + per_channel(t, bias - mean * factor, rank)

@@ -6,6 +6,7 @@ The bounds are the largest distances of TensorFlow's kernels from the truth over
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.barrier import before_tanh
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.fidelity import AGAINST_ONE, ulps
 from trueport.mapping.declare import maps
@@ -70,4 +71,4 @@ def tan(t: Translation, input: Tensor) -> Tensor:
 
 @maps("Tanh", audited=13, error=ulps(4))
 def tanh(t: Translation, input: Tensor) -> Tensor:
-    return tf.math.tanh(input)
+    return tf.math.tanh(before_tanh(input))
