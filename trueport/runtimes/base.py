@@ -87,6 +87,13 @@ class Model(ABC):
         """Write the part between given values and one that is asked for as a model of its own, in this form."""
         raise NotImplementedError(self.runtime)
 
+    def as_run_here(self) -> Model | None:
+        """Return the model as its runtime computes it on this CPU, where that is known to be wrong, else None.
+
+        Such a model is run in another way, which is right: see :mod:`trueport.runtimes.exact_sums`.
+        """
+        return None
+
     @abstractmethod
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
         """Run with feeds that were checked."""

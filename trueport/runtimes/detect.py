@@ -21,10 +21,11 @@ from trueport.runtimes.tflite import TfliteModel
 __all__ = ["load_model", "load_sources"]
 
 
-def load_model(path: str | Path, *, optimize: bool = True, **settings: Any) -> Model:
+def load_model(path: str | Path, *, optimize: bool = True, exact_sums: bool = False, **settings: Any) -> Model:
     """Open an artifact for running: an .onnx file, a .tflite file or a SavedModel's folder.
 
     ``optimize=False`` keeps ONNX Runtime from fusing nodes, which changes numbers (quantized ones too).
+    ``exact_sums=True`` gives exact integer sums where ONNX Runtime saturates them on this CPU.
     ``settings`` are those of the runtime: ``level`` and ``threads`` of ONNX Runtime, ``signature`` of a SavedModel, and
     ``signature``, ``kernels`` and ``threads`` of TFLite.
     """
@@ -34,7 +35,7 @@ def load_model(path: str | Path, *, optimize: bool = True, **settings: Any) -> M
     if (place / "saved_model.pb").exists():
         return SavedModel(place, **settings)
     if place.is_file() and place.suffix == ".onnx":
-        return OnnxRuntimeModel(place, optimize=optimize, **settings)
+        return OnnxRuntimeModel(place, optimize=optimize, exact_sums=exact_sums, **settings)
     if place.is_file() and place.suffix == ".tflite":
         return TfliteModel(place, **settings)
     raise InvalidModel(

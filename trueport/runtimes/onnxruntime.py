@@ -25,6 +25,7 @@ from trueport.ir.schemas import EXTENSIONS
 from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
 from trueport.runtimes.base import Model, Operation
+from trueport.runtimes.exact_sums import has_saturating_sums, saturates_here, with_exact_sums
 from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.ort_arrays import run_session
 from trueport.runtimes.parts import pruned
@@ -96,13 +97,18 @@ class OnnxRuntimeModel(Model):
         optimize: bool = True,
         level: Level | None = None,
         threads: int | None = None,
+        exact_sums: bool = True,
     ) -> None:
-        """``level`` is more exact than ``optimize``; ``threads`` within an operator, all cores if not given."""
+        """``level`` is more exact than ``optimize``; ``threads`` within an operator, all cores if not given.
+
+        ``exact_sums``: compute integer sums exactly where ONNX Runtime would saturate them on this CPU.
+        """
         self._folder = None if isinstance(source, onnx.ModelProto) else Path(source).resolve().parent
         self._where = "the model" if isinstance(source, onnx.ModelProto) else str(source)
         self._proto = source if isinstance(source, onnx.ModelProto) else read_proto(Path(source))
         self._level: Level = level or ("all" if optimize else "none")
         self._threads = threads
+        self._exact_sums = exact_sums
         self._sessions: dict[tuple[str, ...], Any] = {}
         graph = from_proto(self._proto).graph
         initializers = set(graph.initializers)
@@ -118,6 +124,12 @@ class OnnxRuntimeModel(Model):
     def try_out(self) -> None:
         """Like :meth:`prepare`, but nothing is kept, and no second copy of the weights is made for fast products."""
         self._open(self._proto, pack=False)
+
+    def as_run_here(self) -> Model | None:
+        if not self._exact_sums or not saturates_here() or not has_saturating_sums(self._proto):
+            return None
+        source = self._proto if self._folder is None else Path(self._where)
+        return OnnxRuntimeModel(source, level=self._level, threads=self._threads, exact_sums=False)
 
     def graph(self) -> ir.Graph:
         """The model's main graph; its large weights are not read."""
@@ -285,6 +297,10 @@ class OnnxRuntimeModel(Model):
         options.log_severity_level = 4  # what fails is raised; it need not be printed as well
         # By default it quantizes the activations, too, where only the weights of a product are dequantized.
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
+        if self._exact_sums:
+            proto = with_exact_sums(proto)
+            # The same for the sums that its optimizer makes of dequantized products.
+            options.add_session_config_entry("session.x64quantprecision", "1")
         if any(opset.domain == EXTENSIONS for opset in proto.opset_import):
             options.register_custom_ops_library(extensions_library())
         options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, LEVELS[self._level])

@@ -1,0 +1,181 @@
+"""Exact sums of 8-bit products in ONNX Runtime, on every CPU.
+
+On x86 CPUs without VNNI, ONNX Runtime's kernels for uint8 × int8 add two products in 16 bits and saturate. Its kernels
+for uint8 × uint8 are exact everywhere. Weights moved from int8 to uint8 by 128, with their zero point, give the same sums:
+``(w + 128) - (z + 128) = w - z``. So a model can be run exactly, and what saturation does to it can be counted.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from trueport.ir.maps import from_proto
+from trueport.ir.skeleton import skeleton
+from trueport.lazy import LazyModule
+
+__all__ = ["has_saturating_sums", "saturates_here", "with_exact_sums"]
+
+ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
+_MS = "com.microsoft"
+_SHIFT = 128
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """Positions of an operator's inputs."""
+
+    weights: tuple[tuple[int, int], ...]
+    """each weight, and its zero point"""
+    data: int | None = None
+    """what they are multiplied by; None: the operator quantizes it, to uint8"""
+    data_zero_point: int | None = None
+
+
+_SUMS: Mapping[tuple[str, str], _Sum] = {
+    ("", "MatMulInteger"): _Sum(((1, 3),), 0, 2),
+    ("", "ConvInteger"): _Sum(((1, 3),), 0, 2),
+    ("", "QLinearMatMul"): _Sum(((3, 5),), 0, 2),
+    ("", "QLinearConv"): _Sum(((3, 5),), 0, 2),
+    (_MS, "QLinearConv"): _Sum(((3, 5),), 0, 2),
+    (_MS, "QGemm"): _Sum(((3, 5),), 0, 2),
+    (_MS, "MatMulIntegerToFloat"): _Sum(((1, 5),), 0, 4),
+    (_MS, "QAttention"): _Sum(((1, 7),), 0, 6),
+    (_MS, "DynamicQuantizeMatMul"): _Sum(((1, 3),)),
+    (_MS, "DynamicQuantizeLSTM"): _Sum(((1, 9), (2, 11))),
+}
+
+
+def has_saturating_sums(model: onnx.ModelProto) -> bool:
+    """True if the model has a sum of uint8 × int8 products, written or made by ONNX Runtime's optimizer."""
+    if any(_key(node) in _SUMS for graph in _graphs(model.graph) for node in graph.node):
+        types = _types(model)
+        return any(True for graph in _graphs(model.graph) for node in graph.node for _ in _signed_weights(node, types))
+    return any(node.op_type == "DequantizeLinear" for graph in _graphs(model.graph) for node in graph.node)
+
+
+@functools.cache
+def saturates_here() -> bool:
+    """True if ONNX Runtime saturates sums of uint8 × int8 products on this CPU: asked by a sum that would."""
+    weights = np.full((64, 16), 127, np.int8)
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", ["a", "b"], ["y"])],
+        "probe",
+        [helper.make_tensor_value_info("a", TensorProto.UINT8, [4, 64])],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, [4, 16])],
+        [numpy_helper.from_array(weights, "b")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    session = ort.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    (summed,) = session.run(None, {"a": np.full((4, 64), 255, np.uint8)})
+    return bool(np.any(summed != 64 * 255 * 127))
+
+
+def with_exact_sums(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return the model with uint8 weights in the place of int8 ones where they meet uint8; itself if there are none."""
+    if not any(_key(node) in _SUMS for graph in _graphs(model.graph) for node in graph.node):
+        return model
+    types = _types(model)
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    for graph in _graphs(made.graph):
+        _rewrite(graph, types)
+    return made
+
+
+def _rewrite(graph: onnx.GraphProto, types: Mapping[str, int]) -> None:
+    held = {tensor.name: tensor for tensor in graph.initializer}
+    shifted: dict[str, str] = {}
+    nodes: list[onnx.NodeProto] = []
+    for node in graph.node:
+        for weight, zero_point in list(_signed_weights(node, types)):
+            while len(node.input) <= zero_point:
+                node.input.append("")
+            for position in (weight, zero_point):
+                name = node.input[position]
+                if name not in shifted:
+                    shifted[name] = f"{name}#unsigned"
+                    _add_shifted(graph, nodes, held.get(name), name)
+                node.input[position] = shifted[name]
+        nodes.append(node)
+    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(copies)
+
+
+def _add_shifted(
+    graph: onnx.GraphProto, nodes: list[onnx.NodeProto], tensor: onnx.TensorProto | None, name: str
+) -> None:
+    """Add ``name#unsigned``: a constant where the value is one that is held in the file, nodes otherwise.
+
+    An absent zero point (the empty name) is zero, which becomes 128.
+    """
+    unsigned = f"{name}#unsigned"
+    if not name:
+        graph.initializer.append(numpy_helper.from_array(np.array(_SHIFT, np.uint8), unsigned))
+        return
+    if tensor is not None and not onnx.external_data_helper.uses_external_data(tensor):
+        values = numpy_helper.to_array(tensor).view(np.uint8) ^ np.uint8(_SHIFT)
+        graph.initializer.append(numpy_helper.from_array(values, unsigned))
+        return
+    offset = f"{name}#shift"
+    graph.initializer.append(numpy_helper.from_array(np.array(_SHIFT, np.int32), offset))
+    nodes += [
+        helper.make_node("Cast", [name], [f"{name}#wide"], to=TensorProto.INT32),
+        helper.make_node("Add", [f"{name}#wide", offset], [f"{name}#sum"]),
+        helper.make_node("Cast", [f"{name}#sum"], [unsigned], to=TensorProto.UINT8),
+    ]
+
+
+def _signed_weights(node: onnx.NodeProto, types: Mapping[str, int]) -> Iterator[tuple[int, int]]:
+    """Yield the positions of int8 weights that are multiplied by uint8 data, each with that of its zero point."""
+    summed = _SUMS.get(_key(node))
+    if summed is None or _data_type(node, summed, types) != TensorProto.UINT8:
+        return
+    for weight, zero_point in summed.weights:
+        if types.get(_input(node, weight)) == TensorProto.INT8:
+            yield weight, zero_point
+
+
+def _data_type(node: onnx.NodeProto, summed: _Sum, types: Mapping[str, int]) -> int | None:
+    if summed.data is None:
+        return int(TensorProto.UINT8)
+    known = types.get(_input(node, summed.data))
+    return known if known is not None else types.get(_input(node, summed.data_zero_point or 0))
+
+
+def _input(node: onnx.NodeProto, position: int) -> str:
+    return str(node.input[position]) if position < len(node.input) else ""
+
+
+def _key(node: onnx.NodeProto) -> tuple[str, str]:
+    return "" if node.domain == "ai.onnx" else node.domain, node.op_type
+
+
+def _types(model: onnx.ModelProto) -> dict[str, int]:
+    """Return the element types of all tensors that ONNX's inference knows, by name."""
+    inferred = onnx.shape_inference.infer_shapes(skeleton(from_proto(model)), check_type=False, strict_mode=False)
+    found: dict[str, int] = {}
+    for known in (inferred, model):
+        for graph in _graphs(known.graph):
+            for value in (*graph.value_info, *graph.input, *graph.output):
+                if value.type.HasField("tensor_type"):
+                    found[value.name] = value.type.tensor_type.elem_type
+            found |= {tensor.name: tensor.data_type for tensor in graph.initializer}
+    found.pop("", None)
+    return found
+
+
+def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """Yield a graph and all graphs inside its nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
+                yield from _graphs(inner)
