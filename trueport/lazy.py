@@ -12,8 +12,19 @@ from types import ModuleType
 from typing import Any
 
 from trueport.errors import MissingDependency
+from trueport.quiet import start_up_hidden
 
-__all__ = ["LazyModule", "defer"]
+__all__ = ["LazyModule", "defer", "load"]
+
+_LOADS_TENSORFLOW = ("tensorflow", "keras", "tf_keras")
+
+
+def load(module: str) -> ModuleType:
+    """Import a framework's module, without the lines TensorFlow writes to stderr the first time."""
+    if module.partition(".")[0] not in _LOADS_TENSORFLOW:
+        return importlib.import_module(module)
+    with start_up_hidden():
+        return importlib.import_module(module)
 
 
 def defer(*modules: str) -> None:
@@ -47,7 +58,7 @@ class LazyModule:
 
     def __getattr__(self, name: str) -> Any:
         try:
-            module = importlib.import_module(self._module)
+            module = load(self._module)
         except ModuleNotFoundError as error:
             if error.name != self._module:
                 raise

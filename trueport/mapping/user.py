@@ -11,6 +11,7 @@ from types import ModuleType
 
 from trueport.errors import UsageError
 from trueport.mapping.registry import Registry
+from trueport.quiet import start_up_hidden
 
 __all__ = ["ENTRY_POINTS", "with_user_ops"]
 
@@ -48,7 +49,8 @@ def _from_file(path: Path) -> ModuleType:
 def _run(load: Callable[[], ModuleType], where: str) -> ModuleType:
     """A user's module, loaded; whatever its code raises is an error in the way it was called."""
     try:
-        return load()
+        with start_up_hidden():
+            return load()
     except ModuleNotFoundError as error:
         raise UsageError(
             f"there is no module {error.name!r}", where=where, remedy="name a .py file or a module"

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trueport.lazy import LazyModule
+from trueport.quiet import tensorflow_lines_hidden
 
 __all__ = ["argument_names", "inlined"]
 
@@ -24,7 +25,8 @@ def inlined(function: Any) -> Any:
         return function
     # Not public, but what TensorFlow's own converters begin with; nothing else writes calls into a graph.
     module = importlib.import_module("tensorflow.python.framework.convert_to_constants")
-    graph_def = module._run_inline_graph_optimization(function, lower_control_flow=False, aggressive_inlining=True)
+    with tensorflow_lines_hidden():
+        graph_def = module._run_inline_graph_optimization(function, lower_control_flow=False, aggressive_inlining=True)
     inputs = function.graph.inputs
     taken = function.captured_inputs
     own = inputs[: len(inputs) - len(taken)]

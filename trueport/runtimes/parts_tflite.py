@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from trueport.lazy import LazyModule
+from trueport.quiet import framework_warnings_hidden, tensorflow_lines_hidden
 
 __all__ = ["count_nodes", "run_part", "write_part"]
 
@@ -101,14 +101,13 @@ def _utilities() -> Any:
 
 def run_part(place: Path, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     """The part's result on inputs by their names."""
-    with warnings.catch_warnings():
-        # It announces that it will move to another package one day.
-        warnings.filterwarnings("ignore", ".*tf.lite.Interpreter is deprecated", UserWarning)
+    # It announces that it will move to another package one day, and which kernels it has chosen.
+    with tensorflow_lines_hidden(), framework_warnings_hidden("tensorflow"):
         interpreter = tf.lite.Interpreter(str(place))
-    details = interpreter.get_input_details()
-    for one in details:
-        interpreter.resize_tensor_input(one["index"], inputs[one["name"]].shape)
-    interpreter.allocate_tensors()
+        details = interpreter.get_input_details()
+        for one in details:
+            interpreter.resize_tensor_input(one["index"], inputs[one["name"]].shape)
+        interpreter.allocate_tensors()
     for one in details:
         interpreter.set_tensor(one["index"], inputs[one["name"]])
     interpreter.invoke()

@@ -5,7 +5,6 @@ Quantized tensors are given and taken as they are stored, as integers; `quantiza
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port, pack, unpack
 from trueport.lazy import LazyModule
+from trueport.quiet import framework_warnings_hidden, tensorflow_lines_hidden
 from trueport.runtimes.base import Model, Operation
 from trueport.runtimes.parts_tflite import write_part
 
@@ -164,16 +164,15 @@ class TfliteModel(Model):
     def _open(self, kernels: Kernels, *, keep: bool) -> Any:
         resolver = getattr(tf.lite.experimental.OpResolverType, _RESOLVERS[kernels])
         try:
-            with warnings.catch_warnings():
-                # It announces that it will move to another package one day.
-                warnings.filterwarnings("ignore", ".*tf.lite.Interpreter is deprecated", UserWarning)
+            # It announces that it will move to another package one day, and which kernels it has chosen.
+            with tensorflow_lines_hidden(), framework_warnings_hidden("tensorflow"):
                 made = tf.lite.Interpreter(
                     model_content=self._content,
                     num_threads=self._threads,
                     experimental_op_resolver_type=resolver,
                     experimental_preserve_all_tensors=keep,
                 )
-            made.allocate_tensors()
+                made.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise InvalidModel(
                 f"TensorFlow Lite can't load it: {' '.join(str(error).split())[:300]}",

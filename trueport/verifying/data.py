@@ -16,6 +16,7 @@ import numpy as np
 
 from trueport.errors import UsageError
 from trueport.ir.ports import Port
+from trueport.quiet import start_up_hidden
 
 __all__ = ["Data", "named_samples", "read_data"]
 
@@ -111,12 +112,14 @@ def _module(place: str, word: str) -> ModuleType:
             assert spec is not None
             assert spec.loader is not None
             module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
+            with start_up_hidden():
+                spec.loader.exec_module(module)
             return module
         # As `python -m` does: modules beside the user count.
         if str(Path.cwd()) not in sys.path:
             sys.path.insert(0, str(Path.cwd()))
-        return importlib.import_module(place)
+        with start_up_hidden():
+            return importlib.import_module(place)
     except Exception as error:  # whatever the user's own code raises
         raise UsageError(
             f"{place!r} can't be imported: {type(error).__name__}: {error}",

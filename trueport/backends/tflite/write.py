@@ -8,6 +8,7 @@ from typing import Any
 
 from trueport.errors import ConversionError
 from trueport.lazy import LazyModule
+from trueport.quiet import tensorflow_lines_hidden
 
 __all__ = ["write_tflite"]
 
@@ -22,7 +23,8 @@ def write_tflite(saved_model: Path, place: Path) -> None:
     converter = tf.lite.TFLiteConverter.from_saved_model(str(saved_model))
     converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
     try:
-        content = converter.convert()
+        with tensorflow_lines_hidden():
+            content = converter.convert()
     except Exception as error:  # the converter's own types, which are not public
         missing = sorted(set(_NEEDED.findall(str(error))))
         why = f"TFLite has no {', '.join(missing)}" if missing else " ".join(str(error).split())[:300]

@@ -7,12 +7,12 @@ follow from the inputs: a handler takes them if it names them, all others it mus
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from trueport.frontends.tensorflow.nodes import SourceNode
+from trueport.lazy import load
 from trueport.mapping.declare import OpMapping
 
 __all__ = ["arguments", "departures", "input_groups", "optional_attributes"]
@@ -80,4 +80,4 @@ def departures(mapping: OpMapping) -> Iterator[str]:
 
 def _definition(op: str) -> Any:
     # Not public; TensorFlow offers definitions of operators that are not in a graph nowhere else.
-    return importlib.import_module("tensorflow.python.framework.op_def_registry").get(op)
+    return load("tensorflow.python.framework.op_def_registry").get(op)

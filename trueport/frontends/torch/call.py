@@ -18,6 +18,7 @@ import onnx_ir as ir
 
 from trueport.errors import InvalidInput, UsageError
 from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.quiet import torch_warnings_hidden
 from trueport.frontends.torch.uncompiled import uncompiled
 from trueport.ir.ports import Port
 
@@ -209,7 +210,7 @@ def inference(module: Any) -> Iterator[None]:
     for part in parts:
         part.training = False
     try:
-        with torch.no_grad():
+        with torch.no_grad(), torch_warnings_hidden():
             yield
     finally:
         for part in parts:

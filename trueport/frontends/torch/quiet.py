@@ -3,31 +3,35 @@
 from __future__ import annotations
 
 import contextlib
-import io
 import logging
-import warnings
 from collections.abc import Iterator
 
-__all__ = ["quiet"]
+from trueport.quiet import framework_warnings_hidden
+
+__all__ = ["quiet", "torch_warnings_hidden"]
 
 _LOGGERS = ("torch.onnx", "onnxscript", "torch.export", "torch._guards", "torch._dynamo", "torch.fx")
+_PACKAGES = ("torch", "onnxscript", "onnx_ir", "onnx", "trueport")
+
+
+def torch_warnings_hidden() -> contextlib.AbstractContextManager[None]:
+    """Hide warnings that PyTorch and its exporter raise; those of the user's own code are shown."""
+    return framework_warnings_hidden(*_PACKAGES)
 
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-    """No warnings of deprecated parts, no word of packages that are missing, no tracebacks of what is tried first."""
-    loggers = [logging.getLogger(name) for name in _LOGGERS]
-    levels = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        with (
-            warnings.catch_warnings(),
-            contextlib.redirect_stdout(io.StringIO()),
-            contextlib.redirect_stderr(io.StringIO()),
-        ):
-            warnings.simplefilter("ignore")
+    """Hide warnings of deprecated parts, log lines about missing packages, and tracebacks of what is tried first.
+
+    One thread at a time: torch_warnings_hidden holds a lock, and what is set within is put back before it lets go.
+    """
+    with torch_warnings_hidden():
+        loggers = [logging.getLogger(name) for name in _LOGGERS]
+        levels = [logger.level for logger in loggers]
+        for logger in loggers:
+            logger.setLevel(logging.CRITICAL)
+        try:
             yield
-    finally:
-        for logger, level in zip(loggers, levels, strict=True):
-            logger.setLevel(level)
+        finally:
+            for logger, level in zip(loggers, levels, strict=True):
+                logger.setLevel(level)

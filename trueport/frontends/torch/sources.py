@@ -14,6 +14,8 @@ from typing import Any
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.quantization import known_quantized_operators
+from trueport.frontends.torch.quiet import quiet
+from trueport.quiet import start_up_hidden
 
 __all__ = ["Opened", "TorchOptions", "is_torch", "open_source"]
 
@@ -62,7 +64,9 @@ def open_source(source: Any, options: TorchOptions) -> Opened:
     else:
         found = source
     if isinstance(found, torch.export.ExportedProgram):
-        return Opened(found.module(), example if example is not None else found.example_inputs, found)
+        with quiet():
+            module = found.module()
+        return Opened(module, example if example is not None else found.example_inputs, found)
     if not isinstance(found, torch.nn.Module):
         raise InvalidModel(
             f"is a {type(found).__name__}, not an nn.Module", where=str(source), remedy="return the module itself"
@@ -85,9 +89,11 @@ def _from_file(path: Path, trust: bool) -> Any:
         names = archive.namelist()
     if any(name.endswith(("/models/model.json", "serialized_exported_program.json")) for name in names):
         known_quantized_operators()
-        return torch.export.load(str(path))
+        with quiet():
+            return torch.export.load(str(path))
     if any("/code/" in name for name in names):
-        return torch.jit.load(str(path), map_location="cpu")
+        with quiet():
+            return torch.jit.load(str(path), map_location="cpu")
     return _unpickled(path, trust)
 
 
@@ -114,7 +120,8 @@ def _from_factory(name: str) -> Any:
     if "" not in sys.path:
         sys.path.insert(0, "")  # as `python -m` does: modules in the current folder are found
     try:
-        found: Any = importlib.import_module(module_name)
+        with start_up_hidden():
+            found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise UsageError(
             f"there is no module {error.name!r}", where=name, remedy="write PACKAGE.MODULE:FUNCTION"

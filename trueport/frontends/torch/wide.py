@@ -17,6 +17,7 @@ from trueport.errors import NoOracle
 from trueport.fidelity import Against
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
+from trueport.frontends.torch.quiet import torch_warnings_hidden
 from trueport.frontends.torch.rounding import bound_of, makes_numbers
 from trueport.frontends.torch.steps import steps_of
 from trueport.ir.rounding import LEAST_BLUR, place_sizes
@@ -34,7 +35,8 @@ class WideModule:
 
     def __init__(self, module: Any, call: Call) -> None:
         self._call = call
-        self._module = copy.deepcopy(module).double()
+        with torch_warnings_hidden():
+            self._module = copy.deepcopy(module).double()
         self.unit = coarsest_unit(module, call)
 
     def run(self, feeds: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
