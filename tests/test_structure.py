@@ -19,6 +19,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 LEVELS = {
     "errors": 0,
     "quiet": 0,
+    "quoting": 0,
     "lazy": 1,
     "fidelity": 0,
     "ir": 1,

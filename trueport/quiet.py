@@ -18,10 +18,17 @@ import tempfile
 import threading
 import warnings
 from collections.abc import Collection, Iterator
+from io import StringIO
 from types import FrameType
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
-__all__ = ["framework_warnings_hidden", "start_up_hidden", "tensorflow_lines_hidden", "without_known_lines"]
+__all__ = [
+    "framework_prints_hidden",
+    "framework_warnings_hidden",
+    "start_up_hidden",
+    "tensorflow_lines_hidden",
+    "without_known_lines",
+]
 
 _SOURCES = (
     # while it is loaded
@@ -203,15 +210,15 @@ def _redirected(*, all_on_failure: bool) -> Iterator[None]:
         _REDIRECTION.end(failed=failed)
 
 
-_WARNINGS = threading.RLock()
-"""Python has one list of filters for all threads: who puts it back must be the one who changed it last."""
+_PROCESS_WIDE = threading.RLock()
+"""Filters of warnings and Python's streams are the whole process's: who changed them last must put them back first."""
 _shown: set[tuple[str, type[Warning], str, int]] = set()
 
 
 @contextlib.contextmanager
 def framework_warnings_hidden(*packages: str) -> Iterator[None]:
     """Hide warnings that code of ``packages`` raises, also those it attributes to its caller; show all others once."""
-    with _WARNINGS, warnings.catch_warnings():
+    with _PROCESS_WIDE, warnings.catch_warnings():
         for package in packages:
             warnings.filterwarnings("ignore", module=rf"{re.escape(package)}(\.|$)")
         show = warnings.showwarning
@@ -238,10 +245,39 @@ def _is_raised_by(packages: Collection[str], text: str) -> bool:
     """True if the innermost code outside of the standard library belongs to one of ``packages``."""
     if "(Triggered internally at " in text:  # PyTorch's C++ code, which has no frame
         return "torch" in packages
-    frame = cast("FrameType | None", sys._getframe(2))
+    return _package_of(sys._getframe(2)) in packages
+
+
+def _package_of(frame: FrameType | None) -> str:
+    """Return the package of the innermost code, from ``frame`` outwards, that is not the standard library's."""
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
         if package not in sys.stdlib_module_names and package != "typing_extensions":
-            return package in packages
+            return package
         frame = frame.f_back
-    return False
+    return ""
+
+
+@contextlib.contextmanager
+def framework_prints_hidden(*packages: str) -> Iterator[None]:
+    """Hide what Python code of ``packages`` writes to sys.stdout and sys.stderr; all else passes, in all threads."""
+    with (
+        _PROCESS_WIDE,
+        contextlib.redirect_stdout(cast("TextIO", _Others(sys.stdout, packages))),
+        contextlib.redirect_stderr(cast("TextIO", _Others(sys.stderr, packages))),
+    ):
+        yield
+
+
+class _Others:
+    """A stream that takes no text from the code of some packages."""
+
+    def __init__(self, stream: TextIO | None, packages: Collection[str]) -> None:
+        self._stream = stream if stream is not None else StringIO()
+        self._packages = packages
+
+    def write(self, text: str) -> int:
+        return len(text) if _package_of(sys._getframe(1)) in self._packages else self._stream.write(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)

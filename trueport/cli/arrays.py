@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from trueport.errors import UsageError
+from trueport.quoting import plain_text
 from trueport.report.plain import plain
 
 __all__ = ["describe", "read_inputs", "save_outputs", "summarize"]
@@ -26,7 +27,7 @@ def read_inputs(options: Sequence[str]) -> dict[str, Any]:
         try:
             loaded = np.load(file, allow_pickle=False)
         except ValueError as error:
-            raise UsageError(f"{file!r} can't be read: {error}", where=f"--input {name}") from error
+            raise UsageError(f"{file!r} can't be read: {plain_text(error)}", where=f"--input {name}") from error
         feeds[name] = list(loaded.values()) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
     return feeds
 

@@ -10,6 +10,7 @@ import typer
 
 from trueport.cli.words import Json, Ops, Quiet, Verbose
 from trueport.errors import RunFailed, TrueportError, UsageError
+from trueport.quoting import one_line
 
 __all__ = ["info", "ops", "run"]
 
@@ -39,7 +40,7 @@ def run(
             raise
         except Exception as error:  # any runtime's own error type
             raise RunFailed(
-                f"{loaded.runtime} fails on these inputs: {' '.join(str(error).split())[:400]}",
+                f"{loaded.runtime} fails on these inputs: {one_line(error, 400)}",
                 where=str(model),
                 remedy="change the inputs, or the model at the place that is named",
             ) from error

@@ -24,6 +24,7 @@ from onnx.shape_inference import InferenceError, infer_node_outputs
 from trueport.errors import EmitError
 from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
+from trueport.quoting import one_line
 
 __all__ = ["Builder", "known_array"]
 
@@ -157,7 +158,7 @@ class Builder:
         except InferenceError as error:
             raise EmitError(
                 f"makes {node.op_type} of {' and '.join(f'{v.dtype}{v.shape}' for v in known)}, which ONNX refuses: "
-                f"{' '.join(str(error).split())[:300]}",
+                f"{one_line(error, 300)}",
                 remedy="correct the handler that makes it, if it is yours (@maps); else report it with the model",
             ) from error
         for value in node.outputs:

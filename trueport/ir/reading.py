@@ -8,6 +8,7 @@ import google.protobuf.message
 import onnx
 
 from trueport.errors import InvalidModel
+from trueport.quoting import plain_text
 
 __all__ = ["read_proto"]
 
@@ -20,7 +21,7 @@ def read_proto(path: Path) -> onnx.ModelProto:
         return onnx.load(path, load_external_data=False)
     except (google.protobuf.message.DecodeError, UnicodeDecodeError) as error:
         raise InvalidModel(
-            f"is not an ONNX model, or is cut short ({error})",
+            f"is not an ONNX model, or is cut short ({plain_text(error)})",
             where=str(path),
             remedy="fetch or export it again and compare its size or checksum with the original",
         ) from error

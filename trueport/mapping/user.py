@@ -12,6 +12,7 @@ from types import ModuleType
 from trueport.errors import UsageError
 from trueport.mapping.registry import Registry
 from trueport.quiet import start_up_hidden
+from trueport.quoting import plain_text
 
 __all__ = ["ENTRY_POINTS", "with_user_ops"]
 
@@ -56,4 +57,4 @@ def _run(load: Callable[[], ModuleType], where: str) -> ModuleType:
             f"there is no module {error.name!r}", where=where, remedy="name a .py file or a module"
         ) from error
     except Exception as error:
-        raise UsageError(f"can't be loaded: {type(error).__name__}: {error}", where=where) from error
+        raise UsageError(f"can't be loaded: {type(error).__name__}: {plain_text(error)}", where=where) from error

@@ -9,6 +9,7 @@ import onnx_ir as ir
 from trueport.errors import InvalidModel
 from trueport.ir.maps import is_map
 from trueport.ir.skeleton import skeleton
+from trueport.quoting import one_line
 
 __all__ = ["infer_shapes"]
 
@@ -29,7 +30,7 @@ def infer_shapes(model: ir.Model) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:400]
+    return one_line(error, 400)
 
 
 def _take_over(graph: ir.Graph, inferred: onnx.GraphProto) -> None:

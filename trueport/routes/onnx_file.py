@@ -12,6 +12,7 @@ from trueport.errors import EmitError, UsageError
 from trueport.ir.ports import Port, make_ports
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.passes.outgoing import OLDEST_OPSET
+from trueport.quoting import one_line
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 
 __all__ = ["checked_opset", "known_to_run", "own_names"]
@@ -23,7 +24,7 @@ def known_to_run(place: Path) -> None:
         OnnxRuntimeModel(place).try_out()
     except Exception as error:  # ONNX Runtime raises types of its own, not public ones
         raise EmitError(
-            f"ONNX Runtime does not take the model that was made: {' '.join(str(error).split())[:400]}",
+            f"ONNX Runtime does not take the model that was made: {one_line(error, 400)}",
             where=place.name,
             remedy="nothing was written; correct your handlers (@maps), if one made it, or report it with the model",
         ) from error

@@ -24,6 +24,7 @@ from typing import IO, Any
 from trueport import errors
 from trueport.errors import RunFailed, TrueportError, UsageError
 from trueport.ir.artifact import InnerValue
+from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model
 
 __all__ = ["ChildFailure", "ChildModel", "Limits", "in_child", "main"]
@@ -138,7 +139,7 @@ class ChildModel(Model):
         code = self._process.returncode
         how = signal.Signals(-code).name if code is not None and code < 0 else f"exit code {code}"
         self._said.seek(0)
-        said = self._said.read().decode(errors="replace").strip()[-_SAID:]
+        said = plain_text(self._said.read().decode(errors="replace")).strip()[-_SAID:]
         return RunFailed(
             f"the process that ran the model died ({how})" + (f"; it said: {said}" if said else ""),
             where=self._where,
@@ -186,7 +187,7 @@ def _described(error: Exception) -> tuple[str, str, str, str]:
         kind = type(error).__name__
         plain = kind if kind not in ("Unsupported", "MissingDependency") else "TrueportError"
         return plain, error.why, error.where, error.remedy
-    return type(error).__name__, " ".join(str(error).split())[:_SAID], "", ""
+    return type(error).__name__, one_line(error, _SAID), "", ""
 
 
 def main(handle: int) -> None:

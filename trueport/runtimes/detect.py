@@ -12,6 +12,7 @@ import onnx_ir as ir
 from trueport.errors import InvalidModel, MissingDependency
 from trueport.ir.maps import to_proto
 from trueport.mapping.declare import OpMapping
+from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
@@ -61,11 +62,11 @@ def load_sources(source: Any, custom: Sequence[OpMapping] = ()) -> list[Model] |
     except MissingDependency as error:
         first = str(error)
     except InvalidModel as error:
-        first = " ".join(str(error.__cause__ or error).split())[:200]
+        first = one_line(error.__cause__ or error, 200)
     try:
         return [ReferenceModel(proto if proto is not None else onnx.load(source), custom)]
     except Exception as error:  # the evaluator raises many kinds for what it lacks
-        return f"neither ONNX Runtime ({first}) nor the reference evaluator ({str(error)[:200]}) runs the model"
+        return f"neither ONNX Runtime ({first}) nor the reference evaluator ({plain_text(error)[:200]}) runs the model"
 
 
 def _proto(source: Any) -> onnx.ModelProto | None:

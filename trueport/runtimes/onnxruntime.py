@@ -24,6 +24,7 @@ from trueport.ir.reading import read_proto
 from trueport.ir.schemas import EXTENSIONS
 from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
+from trueport.quoting import one_line
 from trueport.runtimes.base import Model, Operation
 from trueport.runtimes.exact_sums import has_saturating_sums, saturates_here, with_exact_sums
 from trueport.runtimes.on_demand import OnDemand
@@ -194,7 +195,7 @@ class OnnxRuntimeModel(Model):
             raise
         except Exception as error:  # types of its own, not public ones
             raise InvalidInput(
-                f"what makes {', '.join(asked)} does not run by itself: {' '.join(str(error).split())[:300]}",
+                f"what makes {', '.join(asked)} does not run by itself: {one_line(error, 300)}",
                 where=self._where,
                 remedy="trueport verify compares whole models",
             ) from error
@@ -285,7 +286,7 @@ class OnnxRuntimeModel(Model):
             raise
         except Exception as error:  # types of its own, not public ones
             raise InvalidModel(
-                f"ONNX Runtime can't run it: {' '.join(str(error).split())[:400]}",
+                f"ONNX Runtime can't run it: {one_line(error, 400)}",
                 where=self._where,
                 remedy="a newer ONNX Runtime may have what it lacks, or run the SavedModel that trueport convert makes",
             ) from error

@@ -14,6 +14,7 @@ from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import ArtifactMap, InnerValue
 from trueport.ir.ports import Port, natural_order, pack, unpack
 from trueport.lazy import LazyModule
+from trueport.quoting import one_line
 from trueport.runtimes.base import Model, Operation
 from trueport.runtimes.inlined import argument_names, inlined
 from trueport.runtimes.on_demand import OnDemand
@@ -207,9 +208,7 @@ class SavedModel(FunctionModel):
         try:
             self._loaded = tf.saved_model.load(str(folder))
         except (OSError, tf.errors.OpError) as error:
-            raise InvalidModel(
-                f"TensorFlow can't load it: {' '.join(str(error).split())[:200]}", where=str(folder)
-            ) from error
+            raise InvalidModel(f"TensorFlow can't load it: {one_line(error, 200)}", where=str(folder)) from error
         signatures = list(self._loaded.signatures)
         if signature not in signatures:
             raise InvalidModel(

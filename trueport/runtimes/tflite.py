@@ -18,6 +18,7 @@ from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port, pack, unpack
 from trueport.lazy import LazyModule
 from trueport.quiet import framework_warnings_hidden, tensorflow_lines_hidden
+from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model, Operation
 from trueport.runtimes.parts_tflite import write_part
 
@@ -149,7 +150,7 @@ class TfliteModel(Model):
             try:
                 found[name] = np.array(self._looking.get_tensor(places[name]))
             except ValueError as error:
-                why = f"the tensor {name!r} holds no data: {error}"
+                why = f"the tensor {name!r} holds no data: {plain_text(error)}"
                 raise InvalidInput(why, where=self._where, remedy=_INNER) from error
         return found
 
@@ -175,7 +176,7 @@ class TfliteModel(Model):
                 made.allocate_tensors()
         except (ValueError, RuntimeError) as error:
             raise InvalidModel(
-                f"TensorFlow Lite can't load it: {' '.join(str(error).split())[:300]}",
+                f"TensorFlow Lite can't load it: {one_line(error, 300)}",
                 where=self._where,
                 remedy="operators of TensorFlow or of one's own (Flex, custom) need a build that has them",
             ) from error

@@ -17,6 +17,7 @@ import numpy as np
 from trueport.errors import UsageError
 from trueport.ir.ports import Port
 from trueport.quiet import start_up_hidden
+from trueport.quoting import plain_text
 
 __all__ = ["Data", "named_samples", "read_data"]
 
@@ -76,7 +77,9 @@ def _load(file: Path) -> Any:
             return dict(loaded)
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         raise UsageError(
-            f"can't be read: {error}", where=f"data {file}", remedy="write it with np.savez, or np.save, once more"
+            f"can't be read: {plain_text(error)}",
+            where=f"data {file}",
+            remedy="write it with np.savez, or np.save, once more",
         ) from error
 
 
@@ -94,7 +97,7 @@ def _from_loader(word: str) -> Iterator[Any]:
             return
     except Exception as error:  # whatever the user's own code raises
         raise UsageError(
-            f"{name} fails: {type(error).__name__}: {error}",
+            f"{name} fails: {type(error).__name__}: {plain_text(error)}",
             where=f"data {word}",
             remedy=f"walk through {name} in Python to see where",
         ) from error
@@ -122,7 +125,7 @@ def _module(place: str, word: str) -> ModuleType:
             return importlib.import_module(place)
     except Exception as error:  # whatever the user's own code raises
         raise UsageError(
-            f"{place!r} can't be imported: {type(error).__name__}: {error}",
+            f"{place!r} can't be imported: {type(error).__name__}: {plain_text(error)}",
             where=f"data {word}",
             remedy="name a module, or a .py file, that can be imported from here",
         ) from error

@@ -11,6 +11,7 @@ import numpy as np
 
 from trueport.errors import NoOracle, TrueportError
 from trueport.fidelity import Verdict
+from trueport.quoting import one_line
 from trueport.runtimes.base import Model
 from trueport.verifying.asked import Asked, as_asked
 from trueport.verifying.judge import Judgement, is_doubtful, judge, source_distance
@@ -175,7 +176,7 @@ def _target_run(target: Model, feeds: Feeds) -> tuple[dict[str, Any], str]:
     except TrueportError:
         raise
     except Exception as error:  # any runtime's own error type
-        return {}, f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+        return {}, f"{type(error).__name__}: {one_line(error, 300)}"
 
 
 def _source_runs(source: Sequence[Model], feeds: Feeds) -> list[dict[str, Any]]:

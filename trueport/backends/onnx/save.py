@@ -11,6 +11,7 @@ from onnx.shape_inference import InferenceError
 
 from trueport.errors import EmitError
 from trueport.ir.provenance import plain_metadata
+from trueport.quoting import one_line
 
 __all__ = ["EXTERNAL_FROM", "write_onnx"]
 
@@ -32,7 +33,7 @@ def write_onnx(model: ir.Model, path: Path, *, external_data: bool = False) -> N
         onnx.checker.check_model(str(path), full_check=True)
     except (ValidationError, InferenceError) as error:
         raise EmitError(
-            f"the model that was made is not valid ONNX: {' '.join(str(error).split())[:400]}",
+            f"the model that was made is not valid ONNX: {one_line(error, 400)}",
             where=path.name,
             remedy="nothing was written; correct your handlers (@maps), if one made it, or report it with the model",
         ) from error

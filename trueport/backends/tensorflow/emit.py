@@ -21,6 +21,7 @@ from trueport.ir.schemas import canonical_schema
 from trueport.mapping.bind import bind, input_name
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
+from trueport.quoting import plain_text
 
 __all__ = ["Scope", "emit_graph"]
 
@@ -130,7 +131,7 @@ class Scope:
             raise
         except Exception as error:
             raise EmitError(
-                f"its translation failed: {type(error).__name__}: {error}",
+                f"its translation failed: {type(error).__name__}: {plain_text(error)}",
                 where=place(node),
                 remedy="correct its handler, if it is yours (@maps); else report it with the node",
             ) from error

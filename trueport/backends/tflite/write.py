@@ -9,6 +9,7 @@ from typing import Any
 from trueport.errors import ConversionError
 from trueport.lazy import LazyModule
 from trueport.quiet import tensorflow_lines_hidden
+from trueport.quoting import one_line
 
 __all__ = ["write_tflite"]
 
@@ -27,7 +28,7 @@ def write_tflite(saved_model: Path, place: Path) -> None:
             content = converter.convert()
     except Exception as error:  # the converter's own types, which are not public
         missing = sorted(set(_NEEDED.findall(str(error))))
-        why = f"TFLite has no {', '.join(missing)}" if missing else " ".join(str(error).split())[:300]
+        why = f"TFLite has no {', '.join(missing)}" if missing else one_line(error, 300)
         raise ConversionError(
             f"TensorFlow's converter refuses it: {why}",
             where="the TFLite model",

@@ -25,6 +25,7 @@ from trueport.ir.maps import from_proto
 from trueport.ir.reading import read_proto
 from trueport.ir.schemas import CANONICAL_OPSETS, EXPERIMENTAL_OPERATORS, canonical_schema, schema_at
 from trueport.ir.skeleton import skeleton
+from trueport.quoting import one_line
 
 __all__ = ["OnnxSource", "load_onnx", "unpacked"]
 
@@ -199,7 +200,7 @@ def _check(model: ir.Model, where: str) -> None:
         onnx.checker.check_model(_with_ranks(bare))
         onnx.shape_inference.infer_shapes(bare, check_type=True, strict_mode=False)
     except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
-        reason = " ".join(str(error).split("\n\n==>")[0].split())[:400]
+        reason = one_line(str(error).split("\n\n==>")[0], 400)
         raise InvalidModel(
             f"ONNX's checker refuses it: {reason}",
             where=where,

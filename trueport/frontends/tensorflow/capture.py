@@ -13,6 +13,7 @@ from trueport.errors import ConversionError, InvalidModel, TrueportError, UsageE
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, onnx_type
 from trueport.ir.ports import Port, identifier
+from trueport.quoting import one_line
 
 __all__ = ["Border", "Captured", "Spec", "capture", "named_leaves", "named_specs", "tracing"]
 
@@ -114,7 +115,7 @@ def tracing() -> Iterator[None]:
         raise
     except Exception as error:
         raise InvalidModel(
-            f"TensorFlow can't trace it: {type(error).__name__}: {' '.join(str(error).split())[:300]}",
+            f"TensorFlow can't trace it: {type(error).__name__}: {one_line(error, 300)}",
             remedy="call the model itself with inputs of these shapes and types to see where it fails",
         ) from error
 

@@ -19,6 +19,7 @@ from trueport.frontends.tensorflow.dtypes import is_tensor_type
 from trueport.frontends.tensorflow.eager import run_operation
 from trueport.frontends.tensorflow.functions import FunctionLibrary
 from trueport.frontends.tensorflow.state import changes_state
+from trueport.quoting import plain_text
 
 __all__ = ["OperationNoise", "Walk", "as_array", "evaluate_wide", "widened"]
 
@@ -190,7 +191,7 @@ def _execute(operation: Any, inputs: Sequence[Any]) -> list[Any]:
 
 def _words(error: Exception) -> str:
     """What TensorFlow says, without where in its runtime it says so."""
-    return " ".join(re.sub(r"\{\{.*?\}\}|\[Op:.*?\]", "", str(error)).split())
+    return " ".join(re.sub(r"\{\{.*?\}\}|\[Op:.*?\]", "", plain_text(error)).split())
 
 
 def _wide_type(dtype: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from trueport.errors import InvalidModel
+from trueport.quoting import one_line
 
 __all__ = ["FunctionLibrary"]
 
@@ -72,7 +73,7 @@ class FunctionLibrary:
             return to_graph.function_def_to_graph(definition, input_shapes=None if shapes is None else list(shapes))
         except (TypeError, ValueError) as error:
             raise InvalidModel(
-                f"TensorFlow can't make its graph: {' '.join(str(error).split())[:200]}",
+                f"TensorFlow can't make its graph: {one_line(error, 200)}",
                 where=f"function {name!r}",
                 remedy="save the model again with TensorFlow 2, which writes functions with all their types",
             ) from error

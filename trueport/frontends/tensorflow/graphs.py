@@ -11,6 +11,7 @@ from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture
 from trueport.frontends.tensorflow.functions import FunctionLibrary
+from trueport.quoting import one_line, plain_text
 
 __all__ = ["cut_function", "graph_function", "holds_state", "read_graph_def", "stateful_function"]
 
@@ -22,7 +23,7 @@ def read_graph_def(path: Path) -> Any:
         graph_def.ParseFromString(path.read_bytes())
     except Exception as error:  # protobuf's error type differs between its implementations
         raise InvalidModel(
-            f"is no binary GraphDef: {error}",
+            f"is no binary GraphDef: {plain_text(error)}",
             where=str(path),
             remedy="for a SavedModel name the folder, not saved_model.pb",
         ) from error
@@ -43,7 +44,7 @@ def graph_function(graph_def: Any, inputs: Sequence[str] | None, outputs: Sequen
             tf.graph_util.import_graph_def(graph_def, name="")
     except (TypeError, ValueError, tf.errors.OpError) as error:
         raise InvalidModel(
-            f"TensorFlow can't read the graph: {' '.join(str(error).split())[:200]}",
+            f"TensorFlow can't read the graph: {one_line(error, 200)}",
             remedy="write it again with tf.io.write_graph(graph, folder, name, as_text=False)",
         ) from error
     specs = [Spec(_plain(name), _spec(graph, name)) for name in feeds]

@@ -17,6 +17,7 @@ from trueport.errors import InvalidModel
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs
 from trueport.lazy import LazyModule
+from trueport.quoting import one_line
 
 __all__ = ["capture_keras", "is_keras_model", "load_keras"]
 
@@ -52,10 +53,9 @@ def load_keras(path: Path, *, trust: bool) -> Any:
             *(f"uses {name!r}, which is not known here" for name in _unknown(config)),
         ]
         if not lacks:
-            text = " ".join(str(error).split())
             old = library is keras and _written_by_keras_2(path)
             raise InvalidModel(
-                f"Keras can't load it: {text[:300]}",
+                f"Keras can't load it: {one_line(error, 300)}",
                 where=str(path),
                 remedy="Keras 2 wrote it: pip install tf_keras" if old else "",
             ) from error
@@ -167,7 +167,7 @@ def _arguments(model: Any) -> tuple[list[Spec], list[str]]:
         found = _input_signature(model)
     except (TypeError, ValueError) as error:
         raise InvalidModel(
-            f"the model does not say what it takes: {' '.join(str(error).split())[:200]}",
+            f"the model does not say what it takes: {one_line(error, 200)}",
             where=str(getattr(model, "name", type(model).__name__)),
             remedy="call it once on real data, or pass a tf.function with a signature that calls it",
         ) from error

@@ -20,6 +20,7 @@ from trueport.frontends.tensorflow.graphs import (
 from trueport.frontends.tensorflow.keras_models import capture_keras, is_keras_model, load_keras
 from trueport.ir.artifact import ArtifactMap
 from trueport.ir.ports import Port, natural_order
+from trueport.quoting import one_line
 
 __all__ = ["Options", "capture_source", "is_tensorflow"]
 
@@ -97,9 +98,7 @@ def _from_path(path: Path, options: Options) -> Captured:
     try:
         loaded = tf.saved_model.load(str(path))
     except (OSError, tf.errors.OpError, AssertionError, KeyError, ValueError) as error:
-        raise InvalidModel(
-            f"TensorFlow can't load it: {' '.join(str(error).split())[:200]}", where=str(path)
-        ) from error
+        raise InvalidModel(f"TensorFlow can't load it: {one_line(error, 200)}", where=str(path)) from error
     border = ArtifactMap.read(path)
     if border is not None and options == replace(options, signature=None, inputs=None, outputs=None):
         return _from_converted(loaded, border, options)

@@ -24,6 +24,7 @@ from trueport.ir.places import place
 from trueport.ir.provenance import ORIGIN
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Finding, Reason, Registry
+from trueport.quoting import plain_text
 
 __all__ = ["SOURCE_OP", "Translator"]
 
@@ -148,7 +149,7 @@ class Translator:
             raise
         except Exception as error:
             raise EmitError(
-                f"its handler {mapping.handler.__name__} failed: {type(error).__name__}: {error}",
+                f"its handler {mapping.handler.__name__} failed: {type(error).__name__}: {plain_text(error)}",
                 where=place(node),
                 remedy="mend it if it is your own, else report it with the model; @maps (--ops FILE) can replace it",
             ) from error

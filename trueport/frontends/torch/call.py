@@ -21,6 +21,7 @@ from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.quiet import torch_warnings_hidden
 from trueport.frontends.torch.uncompiled import uncompiled
 from trueport.ir.ports import Port
+from trueport.quoting import plain_text
 
 __all__ = ["Call", "as_array", "as_tensor", "inference", "make_call", "port_of"]
 
@@ -96,7 +97,7 @@ def _bound(forward: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> di
         bound = signature.bind(*args, **kwargs).arguments
     except TypeError as error:
         raise UsageError(
-            f"the example does not fit forward{signature}: {error}",
+            f"the example does not fit forward{signature}: {plain_text(error)}",
             where="example_inputs",
             remedy="pass a value for each of forward's parameters that has no default",
         ) from error

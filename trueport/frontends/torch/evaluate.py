@@ -12,6 +12,7 @@ from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import as_array
 from trueport.frontends.torch.run import held_tensors
 from trueport.frontends.torch.wide import widened, widening
+from trueport.quoting import one_line
 
 __all__ = ["NodeStepper"]
 
@@ -37,7 +38,7 @@ class NodeStepper:
                 made = node.target(*args, **kwargs)
         except (RuntimeError, TypeError, NotImplementedError) as error:
             raise NoOracle(
-                f"PyTorch can't run it in float64: {' '.join(str(error).split())[:200]}",
+                f"PyTorch can't run it in float64: {one_line(error, 200)}",
                 where=node.name,
                 remedy="trueport verify compares whole models",
             ) from error

@@ -9,6 +9,7 @@ from pathlib import Path
 from trueport.errors import ConversionError
 from trueport.frontends.torch.dims import OpenDim, refined
 from trueport.frontends.torch.places import is_users, quoted_lines
+from trueport.quoting import one_line, plain_text
 
 __all__ = ["DECIDED", "explain", "place_of"]
 
@@ -48,13 +49,13 @@ def _whole(failure: BaseException) -> str:
     parts = []
     seen: BaseException | None = failure
     while seen is not None:
-        parts.append(str(seen))
+        parts.append(plain_text(seen))
         seen = seen.__cause__ or seen.__context__
     return "\n".join(parts)
 
 
 def _short(failure: Exception) -> str:
-    return " ".join(str(failure).split("\n\n")[0].split())[:300]
+    return one_line(str(failure).split("\n\n")[0], 300)
 
 
 def _data_dependent(failure: Exception) -> bool:

@@ -16,6 +16,7 @@ from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import inference
 from trueport.frontends.torch.capture import TorchCaptured
 from trueport.frontends.torch.quiet import quiet
+from trueport.quoting import one_line
 
 __all__ = ["translate_script"]
 
@@ -45,7 +46,7 @@ def translate_script(captured: TorchCaptured) -> ir.Model:
             )
     except Exception as error:  # the exporter raises RuntimeError, and types of its own
         raise ConversionError(
-            f"PyTorch's older exporter fails: {' '.join(str(error).split())[:300]}",
+            f"PyTorch's older exporter fails: {one_line(error, 300)}",
             where="the scripted module",
             remedy="convert the nn.Module that it was scripted from, or a torch.export.save file (.pt2)",
         ) from error

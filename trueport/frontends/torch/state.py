@@ -12,6 +12,7 @@ from trueport.errors import ConversionError, UsageError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, inference
 from trueport.frontends.torch.failures import place_of
+from trueport.quoting import one_line
 
 __all__ = ["refuse_hidden_state"]
 
@@ -54,7 +55,7 @@ def _run(module: Any, call: Call, seed: int) -> dict[str, np.ndarray]:
             return {name: as_array(value) for name, value in made.items()}
     except Exception as error:  # whatever the module's own code raises
         raise UsageError(
-            f"fails on the example: {type(error).__name__}: {' '.join(str(error).split())[:300]}",
+            f"fails on the example: {type(error).__name__}: {one_line(error, 300)}",
             where=place_of(error),
             remedy="pass example inputs that module(…) takes",
         ) from error

@@ -28,6 +28,7 @@ from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.marks import mark_trained
 from trueport.ir.provenance import LOCATION, ORIGIN
 from trueport.mapping.registry import Finding, Reason, Registry
+from trueport.quoting import one_line
 
 __all__ = ["Translated", "translate"]
 
@@ -168,7 +169,7 @@ def _failed(error: Exception, program: Any) -> ConversionError:
             remedy="write the inner choice as torch.where(condition, then, otherwise)",
         )
     return ConversionError(
-        f"PyTorch's exporter fails: {type(seen).__name__}: {' '.join(str(seen).split())[:300]}",
+        f"PyTorch's exporter fails: {type(seen).__name__}: {one_line(seen, 300)}",
         where=line or "the module",
         remedy='-v shows its own message; declare the operator with @maps_torch("aten::…") to translate it yourself',
     )

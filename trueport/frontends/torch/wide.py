@@ -21,6 +21,7 @@ from trueport.frontends.torch.quiet import torch_warnings_hidden
 from trueport.frontends.torch.rounding import bound_of, makes_numbers
 from trueport.frontends.torch.steps import steps_of
 from trueport.ir.rounding import LEAST_BLUR, place_sizes
+from trueport.quoting import one_line
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
@@ -51,7 +52,7 @@ class WideModule:
                 results = self._call.run(self._module, given)
         except _REFUSALS as error:
             raise NoOracle(
-                f"PyTorch can't run it in float64: {' '.join(str(error).split())[:200]}",
+                f"PyTorch can't run it in float64: {one_line(error, 200)}",
                 where="the module",
                 remedy="let it take doubles; until then results are compared with PyTorch's own alone",
             ) from error

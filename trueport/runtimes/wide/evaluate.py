@@ -23,6 +23,7 @@ from trueport.errors import NoOracle
 from trueport.ir.places import place
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
 from trueport.mapping.bind import bind_by_schema
+from trueport.quoting import plain_text
 from trueport.runtimes.wide.cache import BoundedCache
 from trueport.runtimes.wide.kernels import KERNELS
 from trueport.runtimes.wide.widen import widened_array, widened_node
@@ -109,7 +110,7 @@ class WideEvaluator:
         except NoOracle:
             raise
         except Exception as error:  # the reference raises many kinds for what it can't do
-            why = f"can't be evaluated in float64: {type(error).__name__}: {str(error)[:200]}"
+            why = f"can't be evaluated in float64: {type(error).__name__}: {plain_text(error)[:200]}"
             remedy = "declare the operator with reference=… (--ops FILE)"
             raise NoOracle(why, where=place(node), remedy=remedy) from error
 
