@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
+from typing import Literal
 
 import pytest
 
@@ -164,17 +165,20 @@ def package(name: str, code: str) -> ModuleType:
 WARNS = "import warnings\ndef warn(text, level=1): warnings.warn(text, UserWarning, stacklevel=level)"
 
 
-def test_only_warnings_of_frameworks_are_hidden() -> None:
+@pytest.mark.parametrize(("action", "times"), [("default", 1), ("always", 2)])
+def test_only_warnings_of_frameworks_are_hidden(action: Literal["default", "always"], times: int) -> None:
     framework, other = package("acme.inner", WARNS), package("mine", WARNS)
     with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+        warnings.simplefilter(action)
         with framework_warnings_hidden("acme"):
             framework.warn("its own")
             framework.warn("said of its caller", 2)
-            other.warn("another package's")
-            warnings.warn("the user's", UserWarning, stacklevel=1)
-            other.warn("another package's")
-    assert [str(warning.message) for warning in seen] == ["another package's", "the user's"]
+        for _ in range(2):
+            with framework_warnings_hidden("acme"):
+                other.warn(f"another package's, {action}")
+                warnings.warn("the user's", UserWarning, stacklevel=1)
+    found = [str(warning.message) for warning in seen]
+    assert found == times * [f"another package's, {action}", "the user's"]
 
 
 def test_filters_are_as_before_when_threads_overlap() -> None:
@@ -206,3 +210,17 @@ def test_quoted_texts_hold_no_terminal_codes() -> None:
     error = ValueError("In \x1b[1mbold\x1b[0m,\n  \x1b]8;;https://a.b\x1b\\a link\x1b]8;;\x07 and [1m as text")
     assert plain_text(error) == "In bold,\n  a link and [1m as text"
     assert one_line(error, 14) == "In bold, a lin"
+
+
+def test_progress_goes_on_while_stderr_is_redirected(tmp_path: Path) -> None:
+    # The process ends inside, so that what was caught is never written.
+    code = (
+        "import os, sys; from trueport.cli.progress import progress; from trueport.quiet import start_up_hidden\n"
+        "with progress(enabled=True), start_up_hidden(): print('shown', file=sys.stderr); os._exit(0)"
+    )
+    ours, terminal = os.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "TF_CPP_MIN_LOG_LEVEL": "3"}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, stderr=terminal, check=True, timeout=60)
+    assert b"shown" in os.read(ours, 65536)
+    os.close(ours)
+    os.close(terminal)

@@ -217,8 +217,12 @@ _shown: set[tuple[str, type[Warning], str, int]] = set()
 
 @contextlib.contextmanager
 def framework_warnings_hidden(*packages: str) -> Iterator[None]:
-    """Hide warnings that code of ``packages`` raises, also those it attributes to its caller; show all others once."""
+    """Hide warnings that code of ``packages`` raises, also those it attributes to its caller; others are shown.
+
+    Once each, unless the user's first filter asks for always: a module is run many times.
+    """
     with _PROCESS_WIDE, warnings.catch_warnings():
+        always = any(action == "always" for action, *_ in warnings.filters[:1])
         for package in packages:
             warnings.filterwarnings("ignore", module=rf"{re.escape(package)}(\.|$)")
         show = warnings.showwarning
@@ -232,7 +236,7 @@ def framework_warnings_hidden(*packages: str) -> Iterator[None]:
             line: str | None = None,
         ) -> None:
             place = (str(message), category, filename, lineno)
-            if place not in _shown and not _is_raised_by(packages, str(message)):
+            if (always or place not in _shown) and not _is_raised_by(packages, str(message)):
                 # Python's own record of what was shown is void whenever the filters change.
                 _shown.add(place)
                 show(message, category, filename, lineno, file, line)
