@@ -1,21 +1,21 @@
 """Exact sums of 8-bit products in ONNX Runtime, on every CPU.
 
 On x86 CPUs without VNNI, ONNX Runtime's kernels for uint8 × int8 add two products in 16 bits and saturate. Its kernels
-for uint8 × uint8 are exact everywhere. Weights moved from int8 to uint8 by 128, with their zero point, give the same sums:
-``(w + 128) - (z + 128) = w - z``. So a model can be run exactly, and what saturation does to it can be counted.
+for uint8 × uint8 are exact everywhere. Weights moved from int8 to uint8 by 128, with their zero point, give the same
+sums: ``(w + 128) - (z + 128) = w - z``. So a model can be run exactly, and what saturation does to it can be counted.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from trueport.ir.integer_sums import INTEGER_SUMS, IntegerSum
 from trueport.ir.maps import from_proto
 from trueport.ir.skeleton import skeleton
 from trueport.lazy import LazyModule
@@ -23,38 +23,12 @@ from trueport.lazy import LazyModule
 __all__ = ["has_saturating_sums", "saturates_here", "with_exact_sums"]
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
-_MS = "com.microsoft"
 _SHIFT = 128
-
-
-@dataclass(frozen=True)
-class _Sum:
-    """Positions of an operator's inputs."""
-
-    weights: tuple[tuple[int, int], ...]
-    """each weight, and its zero point"""
-    data: int | None = None
-    """what they are multiplied by; None: the operator quantizes it, to uint8"""
-    data_zero_point: int | None = None
-
-
-_SUMS: Mapping[tuple[str, str], _Sum] = {
-    ("", "MatMulInteger"): _Sum(((1, 3),), 0, 2),
-    ("", "ConvInteger"): _Sum(((1, 3),), 0, 2),
-    ("", "QLinearMatMul"): _Sum(((3, 5),), 0, 2),
-    ("", "QLinearConv"): _Sum(((3, 5),), 0, 2),
-    (_MS, "QLinearConv"): _Sum(((3, 5),), 0, 2),
-    (_MS, "QGemm"): _Sum(((3, 5),), 0, 2),
-    (_MS, "MatMulIntegerToFloat"): _Sum(((1, 5),), 0, 4),
-    (_MS, "QAttention"): _Sum(((1, 7),), 0, 6),
-    (_MS, "DynamicQuantizeMatMul"): _Sum(((1, 3),)),
-    (_MS, "DynamicQuantizeLSTM"): _Sum(((1, 9), (2, 11))),
-}
 
 
 def has_saturating_sums(model: onnx.ModelProto) -> bool:
     """True if the model has a sum of uint8 × int8 products, written or made by ONNX Runtime's optimizer."""
-    if any(_key(node) in _SUMS for graph in _graphs(model.graph) for node in graph.node):
+    if any(_key(node) in INTEGER_SUMS for graph in _graphs(model.graph) for node in graph.node):
         types = _types(model)
         return any(True for graph in _graphs(model.graph) for node in graph.node for _ in _signed_weights(node, types))
     return any(node.op_type == "DequantizeLinear" for graph in _graphs(model.graph) for node in graph.node)
@@ -79,7 +53,7 @@ def saturates_here() -> bool:
 
 def with_exact_sums(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the model with uint8 weights in the place of int8 ones where they meet uint8; itself if there are none."""
-    if not any(_key(node) in _SUMS for graph in _graphs(model.graph) for node in graph.node):
+    if not any(_key(node) in INTEGER_SUMS for graph in _graphs(model.graph) for node in graph.node):
         return model
     types = _types(model)
     made = onnx.ModelProto()
@@ -135,7 +109,7 @@ def _add_shifted(
 
 def _signed_weights(node: onnx.NodeProto, types: Mapping[str, int]) -> Iterator[tuple[int, int]]:
     """Yield the positions of int8 weights that are multiplied by uint8 data, each with that of its zero point."""
-    summed = _SUMS.get(_key(node))
+    summed = INTEGER_SUMS.get(_key(node))
     if summed is None or _data_type(node, summed, types) != TensorProto.UINT8:
         return
     for weight, zero_point in summed.weights:
@@ -143,7 +117,7 @@ def _signed_weights(node: onnx.NodeProto, types: Mapping[str, int]) -> Iterator[
             yield weight, zero_point
 
 
-def _data_type(node: onnx.NodeProto, summed: _Sum, types: Mapping[str, int]) -> int | None:
+def _data_type(node: onnx.NodeProto, summed: IntegerSum, types: Mapping[str, int]) -> int | None:
     if summed.data is None:
         return int(TensorProto.UINT8)
     known = types.get(_input(node, summed.data))

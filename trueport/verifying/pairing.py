@@ -135,6 +135,10 @@ class PairedModel(Model):
         """Another execution of the same model, called in the same way."""
         return PairedModel(model, self._inputs, self._outputs)
 
+    def as_run_here(self) -> Model | None:
+        model = self._model.as_run_here()
+        return None if model is None else self.around(model)
+
     def inner(self) -> Mapping[str, InnerValue]:
         return self._model.inner()
 

@@ -18,6 +18,7 @@ from trueport.verifying.judge import Judgement, is_doubtful, judge, source_dista
 from trueport.verifying.metrics import Metrics, measure
 from trueport.verifying.oracle import Oracle
 from trueport.verifying.plain import compare_outputs
+from trueport.verifying.saturation import Saturation
 from trueport.verifying.verification import Verification, badness
 
 __all__ = ["accepts", "verify_runs"]
@@ -51,6 +52,10 @@ class _Worst:
             for name, away in self.strange.items()
         )
 
+    @property
+    def faithful(self) -> bool:
+        return all(found.verdict == Verdict.FAITHFUL for found in self.outputs.values())
+
     def add(self, found: Judgement) -> None:
         known = self.outputs.get(found.name)
         if known is None or badness(found) > badness(known):
@@ -73,7 +78,7 @@ def verify_runs(
     floats are compared with the source by ``allowed_ulps``, the declared bounds added up.
     """
     wish, truth_of, rejected = wish or Asked(), _Truth(oracle), 0
-    worst, special = _Worst(), _Worst()
+    worst, special, saturation = _Worst(), _Worst(), Saturation(source[0], target)
     shown_by: Feeds = {}
     for feeds in samples:
         runs = _source_runs(source, feeds)
@@ -81,6 +86,8 @@ def verify_runs(
             rejected += 1
             continue
         got, failure = _target_run(target, feeds)
+        if not failure:
+            saturation.look(feeds, {"source": runs[0], "target": got})
         truth, noisy = (None, []) if random or failure else truth_of(feeds)
         group = special if getattr(feeds, "special", False) else worst
         group.samples += 1
@@ -107,7 +114,7 @@ def verify_runs(
         rejected,
         tuple(worst.outputs.values()),
         "" if worst.samples else f"the source rejects all {rejected} inputs" if rejected else "there are no inputs",
-        hints=worst.hints(),
+        hints=(*worst.hints(), *saturation.hints(worst.faithful)),
         special=tuple(special.outputs.values()),
         special_samples=special.samples,
         executions=len(source),

@@ -11,6 +11,7 @@ import onnx_ir as ir
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
 from trueport.ir.dtypes import NARROW_FLOATS, NARROW_INTEGERS
+from trueport.ir.integer_sums import INTEGER_SUMS
 
 __all__: list[str] = []
 
@@ -22,6 +23,8 @@ _UNUSUAL = NARROW_FLOATS | NARROW_INTEGERS | {_D.INT16, _D.UINT16}
 _WITHOUT_ZERO_POINT = NARROW_FLOATS | {_D.INT32}
 _READ_AT_MOST = 1 << 16
 """bytes: scales and zero points are small, weights are never read"""
+_SEVEN_BITS = 64
+"""two products of 255 and such weights stay below 2¹⁵"""
 _ROUNDING = 4 * float(np.finfo(np.float32).eps)
 """scales are float32, and so is their product"""
 
@@ -118,6 +121,58 @@ def partial(subject: Subject) -> Iterator[Hit]:
     for node in _nodes(subject, *_SUMS):
         if _dequantized(node, 1) and not _dequantized(node, 0):
             yield Hit(node)
+
+
+@rule(
+    "saturating-sums",
+    Severity.WARNING,
+    "multiplies uint8 data by int8 weights: on x86 CPUs without VNNI, ONNX Runtime adds two such products in 16 bits "
+    "and saturates, so its results depend on the CPU; a converted model computes the exact sums",
+    remedy="quantize the weights with 7 bits (reduce_range=True), or run ONNX Runtime with session.x64quantprecision=1",
+)
+def saturating_sums(subject: Subject) -> Iterator[Hit]:
+    for node in subject.nodes:
+        summed = INTEGER_SUMS.get((node.domain, node.op_type))
+        if summed is not None:
+            data = _D.UINT8 if summed.data is None else _dtype(node, summed.data)
+            weights = [_input(node, weight) for weight, _ in summed.weights]
+        elif node.op_type in _SUMS and not node.domain:
+            # ONNX Runtime's optimizer makes such a sum of dequantized operands.
+            data, weights = _quantized_dtype(node, 0), [_quantized(node, 1)]
+        else:
+            continue
+        if data == _D.UINT8 and any(_is_wide(weight) for weight in weights):
+            yield Hit(node)
+
+
+def _is_wide(weight: ir.Value | None) -> bool:
+    """True for int8 weights of which two products with 255 may exceed 16 bits; those too large to read may."""
+    if weight is None or weight.dtype != _D.INT8:
+        return False
+    tensor = weight.const_value
+    if tensor is None or tensor.nbytes > _READ_AT_MOST:
+        return True
+    return bool(np.any(np.abs(np.asarray(tensor.numpy()).astype(np.int32)) > _SEVEN_BITS))
+
+
+def _quantized(node: ir.Node, index: int) -> ir.Value | None:
+    """Return what an input is dequantized from; None where it is not."""
+    made = _maker(node, index)
+    return made.inputs[0] if made is not None and made.op_type == _DEQUANTIZE else None
+
+
+def _quantized_dtype(node: ir.Node, index: int) -> ir.DataType | None:
+    value = _quantized(node, index)
+    return None if value is None else value.dtype
+
+
+def _input(node: ir.Node, index: int) -> ir.Value | None:
+    return node.inputs[index] if index < len(node.inputs) else None
+
+
+def _dtype(node: ir.Node, index: int) -> ir.DataType | None:
+    value = _input(node, index)
+    return None if value is None else value.dtype
 
 
 def _nodes(subject: Subject, *ops: str) -> Iterator[ir.Node]:
