@@ -22,6 +22,7 @@ from trueport.report.graphs import Graph, joined
 from trueport.report.profile import Profile
 from trueport.routes.base import Ops, Route
 from trueport.routes.choose import choose_route
+from trueport.runtimes.machine import describe_machine
 from trueport.verifying.data import Data
 from trueport.verifying.verification import Verification
 
@@ -83,9 +84,11 @@ class Job:
         with self.stage("verify"):
             sources, target = self.route.sources(), self.route.result(written)
             if isinstance(sources, str):
-                return Verification("none", target.runtime, "none", 0, 0, 0, (), skipped=sources)
+                return Verification(
+                    "none", target.runtime, "none", 0, 0, 0, (), skipped=sources, machine=describe_machine()
+                )
             random = any(finding.mapping and finding.mapping.random for finding in self.route.findings)
-            return verify_runs(
+            found = verify_runs(
                 sources,
                 target,
                 conversion_inputs(sources[0], self.route.graph().graph, data),
@@ -93,6 +96,7 @@ class Job:
                 allowed_ulps=allowed_ulps(self.route.graph(), self.route.bounds),
                 random=random,
             )
+            return replace(found, machine=describe_machine())
 
     def profile(self, written: Path | None, data: Data | None) -> Profile:
         """Where on the way the error arises; for those who look at the report."""

@@ -21,6 +21,8 @@ from trueport.report.plain import plain, restored
 from trueport.report.profile import histogram
 from trueport.report.schema import load_schema, upgraded
 from trueport.report.verification import render, render_located
+from trueport.verifying.judge import Judgement
+from trueport.verifying.verification import SettingResult, Verification
 
 
 def check(name: str, data: object) -> None:
@@ -81,6 +83,34 @@ def test_verifications_are_what_their_schema_says(folder: Path, to_tensorflow: R
 def test_locating_is_what_its_schema_says(folder: Path, to_tensorflow: Report) -> None:
     found = trueport.locate(folder / "residual.onnx", folder / "residual", samples=1)
     check("located-1", json.loads(render_located(found, json=True)))
+
+
+def test_every_form_names_the_machine(to_tensorflow: Report) -> None:
+    found = to_tensorflow.comparison
+    assert found is not None and found.machine is not None and found.machine.versions["tensorflow"]
+    assert f"\n  machine: {found.machine}" in str(to_tensorflow)
+    assert "\n\nMachine: " in to_tensorflow.to_markdown()
+    again = Report.from_json(to_tensorflow.to_json()).comparison
+    assert again is not None and again.machine == found.machine
+    data = json.loads(to_tensorflow.to_json())
+    del data["comparison"]["machine"]
+    older = Report.from_json(json.dumps(data))
+    assert older.comparison is not None and older.comparison.machine is None, "not the machine that reads it"
+    assert "machine" not in str(older).lower() and "Machine" not in older.to_markdown()
+
+
+def test_settings_are_read_back() -> None:
+    settings = (
+        SettingResult("target", "tensorflow", "XLA", Verdict.DEPARTS, float("inf"), "shape [1]"),
+        SettingResult("source", "onnxruntime", "1 thread", None, None, "does not start"),
+    )
+    output = Judgement("y", Verdict.FAITHFUL, 0.5, "0.5 × what rounding explains")
+    found = Verification("onnxruntime", "tensorflow", "float64", 8.0, 1, 0, (output,), settings=settings)
+    assert found.verdict == Verdict.DEPARTS
+    check("verification-1", plain(found.to_json()))
+    again = restored(Verification, plain(found.to_json()))
+    assert again.settings == settings and again.verdict == Verdict.DEPARTS
+    assert again.worst_setting == settings[0]
 
 
 def test_what_went_in_and_came_out(folder: Path, to_tensorflow: Report) -> None:

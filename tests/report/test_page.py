@@ -78,6 +78,14 @@ def test_the_verdict_stands_at_the_top(open_page: Open, to_tensorflow: Report) -
     assert page.locator(".facts").inner_text().count("\n") > 6
 
 
+def test_the_machine_is_named(open_page: Open, to_tensorflow: Report) -> None:
+    page = open_page(to_tensorflow.to_html())
+    card = page.locator("h3", has_text="Compared on").locator("..")
+    found = to_tensorflow.comparison.machine if to_tensorflow.comparison else None
+    assert found is not None
+    assert found.architecture in card.inner_text() and found.versions["tensorflow"] in card.inner_text()
+
+
 def test_a_departure_is_said_as_loudly(open_page: Open, departing: dict[str, Any]) -> None:
     page = open_page(render_page(departing))
     assert page.locator("#verdict-box.bad strong").inner_text() == "Departs"

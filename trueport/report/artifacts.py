@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import math
 import platform
 import sys
@@ -14,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from trueport.report.graphs import Graph, GraphValue
+from trueport.runtimes.machine import loaded_versions
 
 __all__ = ["Artifact", "Setting", "describe_artifact", "describe_setting"]
 
@@ -106,7 +106,7 @@ def describe_setting(version: str, command: str = "") -> Setting:
         python=platform.python_version(),
         platform=platform.platform(terse=True),
         at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        packages={name: importlib.metadata.version(name) for name in _PACKAGES if name in sys.modules},
+        packages=loaded_versions(_PACKAGES),
         command=command,
         peak_bytes=_peak_bytes(),
     )

@@ -127,6 +127,7 @@ class Report:
         lines += [f"  loss: {loss}" for loss in self.losses]
         lines += [f"  {words}" for port in (*self.inputs, *self.outputs) for words in _carried(port)]
         lines.append(f"  {self.comparison}" if self.comparison else "  not compared")
+        lines += [f"  machine: {self.comparison.machine}"] if self.comparison and self.comparison.machine else []
         return "\n".join(lines)
 
 

@@ -50,6 +50,7 @@ def _comparison(found: Verification | None) -> str:
     if found is None:
         return ""
     lines = ["## Comparison", "", _text(str(found))]
+    lines += ["", f"Machine: {_text(str(found.machine))}"] if found.machine else []
     if found.outputs:
         rows = [[output.name, output.verdict.value, f"{output.ratio:.3g}", output.why] for output in found.outputs]
         lines += ["", *_table(["output", "verdict", "ratio", "why"], rows)]

@@ -11,7 +11,7 @@ from typing import Any
 from trueport.fidelity import Verdict
 from trueport.verifying.judge import Judgement
 from trueport.verifying.locate import Culprit, Located
-from trueport.verifying.verification import Verification
+from trueport.verifying.verification import SettingResult, Verification
 
 __all__ = ["render", "render_located"]
 
@@ -28,8 +28,27 @@ def render(found: Verification, *, json: bool = False) -> str:
     lines = [str(found)] if found.skipped else [_headline(found), *_table(rows)]
     lines += [line for output in found.outputs for line in _figures(output)]
     lines += _special(found)
+    lines += _settings(found)
     lines += [f"  hint: {hint}" for hint in found.hints]
+    lines += [f"  machine: {found.machine}"] if found.machine else []
     return "\n".join(lines)
+
+
+def _settings(found: Verification) -> list[str]:
+    """One line per setting, those that were not run last."""
+    if not found.settings:
+        return []
+    ordered = sorted(found.settings, key=lambda one: (one.of == "source", one.verdict is None))
+    rows: list[tuple[str, ...]] = [("model", "runtime", "setting", "verdict", "ratio", "why")]
+    rows += [_setting_row(one) for one in ordered]
+    return _table(rows)
+
+
+def _setting_row(one: SettingResult) -> tuple[str, ...]:
+    verdict = one.verdict.value if one.verdict else "not run"
+    # Of a faithful one the ratio says all.
+    why = "" if one.verdict == Verdict.FAITHFUL else one.why
+    return (one.of, one.runtime, one.name, verdict, _number(one.ratio), why)
 
 
 def _special(found: Verification) -> list[str]:
@@ -44,6 +63,7 @@ def _special(found: Verification) -> list[str]:
 def _headline(found: Verification) -> str:
     verdict = found.verdict.value if found.verdict else "nothing compared"
     dropped = f", {found.rejected} that the source rejects" if found.rejected else ""
+    dropped += _counted(found)
     asked = (
         "only the same bits are faithful" if found.strict else f"up to {found.k:g} × what rounding explains is faithful"
     )
@@ -53,6 +73,18 @@ def _headline(found: Verification) -> str:
         f"{verdict}: {found.source_runtime} against {found.target_runtime} on {found.samples} inputs{dropped}\n"
         f"  truth: {found.oracle}; {asked}"
     )
+
+
+def _counted(found: Verification) -> str:
+    """How many settings the target was run under, and which of them decides the verdict."""
+    settings = [one for one in found.settings if one.of == "target"]
+    if not settings:
+        return ""
+    left_out = sum(one.verdict is None for one in settings)
+    said = f", also under {len(settings) - left_out} settings of the target"
+    said += f" ({left_out} not run)" if left_out else ""
+    worst = found.worst_setting
+    return said + (f"; worst under {worst.runtime}, {worst.name}" if worst else "")
 
 
 def _row(output: Judgement) -> tuple[str, ...]:

@@ -8,11 +8,32 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from trueport.fidelity import Verdict
+from trueport.runtimes.machine import Machine
 from trueport.verifying.judge import Judgement
 
-__all__ = ["Verification", "badness"]
+__all__ = ["SettingResult", "Verification", "badness"]
 
 _BADNESS = {Verdict.FAITHFUL: 0, Verdict.WITHIN_TOLERANCE: 1, Verdict.DEPARTS: 2}
+
+
+@dataclass(frozen=True)
+class SettingResult:
+    """What one of the two models does under one setting of its runtime."""
+
+    of: str
+    """``source`` or ``target``; only the target's results decide the verdict"""
+    runtime: str
+    name: str
+    verdict: Verdict | None
+    """None where it was not run"""
+    ratio: float | None
+    """of the worst output; None where it was not run"""
+    why: str
+    """of the worst output, or the reason why it was not run"""
+
+    def __str__(self) -> str:
+        said = f"{self.verdict.value}, {self.why}" if self.verdict else f"not run: {self.why}"
+        return f"{self.of}, {self.runtime}, {self.name}: {said}"
 
 
 @dataclass(frozen=True)
@@ -41,18 +62,37 @@ class Verification:
     atol: float | None = None
     shown_by: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """the first inputs on which an output departs; not part of the JSON"""
+    settings: tuple[SettingResult, ...] = ()
+    """both models under other settings of their runtimes, where that was asked for"""
+    machine: Machine | None = None
+    """where the numbers were computed; None in what older versions wrote"""
 
     @property
     def verdict(self) -> Verdict | None:
+        """The worst over all outputs, and over all settings that the target was run under."""
         if self.skipped or not self.outputs:
             return None
-        return max((output.verdict for output in self.outputs), key=_BADNESS.__getitem__)
+        found = [output.verdict for output in self.outputs]
+        found += [setting.verdict for setting in self.settings if setting.of == "target" and setting.verdict]
+        return max(found, key=_BADNESS.__getitem__)
+
+    @property
+    def worst_setting(self) -> SettingResult | None:
+        """The setting of the target that makes the verdict worse than it is without any; None where none does."""
+        plain = max((_BADNESS[output.verdict] for output in self.outputs), default=0)
+        run = [setting for setting in self.settings if setting.of == "target" and setting.verdict]
+        worse = [setting for setting in run if setting.verdict and _BADNESS[setting.verdict] > plain]
+        return max(worse, key=_setting_badness, default=None)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON takes it: what is infinite or no number stands as a string."""
         data = {name: value for name, value in vars(self).items() if name != "shown_by"}
         for name in ("outputs", "special"):
             data[name] = [_judgement_json(output) for output in data[name]]
+        data["settings"] = [
+            {**asdict(found), "verdict": found.verdict.value if found.verdict else None} for found in self.settings
+        ]
+        data["machine"] = asdict(self.machine) if self.machine else None
         data["hints"] = list(self.hints)
         return {"verdict": self.verdict.value if self.verdict else None, **_jsonable(data)}
 
@@ -61,6 +101,10 @@ class Verification:
             return f"not compared: {self.skipped}"
         worst = max(self.outputs, key=badness, default=None)
         detail = f"; worst output {worst.name!r}: {worst.why}" if worst else ""
+        if self.worst_setting:
+            detail = (
+                f"; worst setting {self.worst_setting.runtime}, {self.worst_setting.name}: {self.worst_setting.why}"
+            )
         verdict = self.verdict.value if self.verdict else "no outputs"
         return (
             f"{verdict} ({self.samples} inputs, {self.source_runtime} against {self.target_runtime}, "
@@ -78,6 +122,10 @@ def _jsonable(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_jsonable(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _setting_badness(found: SettingResult) -> tuple[int, float]:
+    return _BADNESS[found.verdict] if found.verdict else -1, found.ratio or 0.0
 
 
 def badness(found: Judgement) -> tuple[int, float]:

@@ -99,6 +99,7 @@ function detailsOf(data) {
   if (data.went_in && data.came_out) cards.push(operatorCard("Operators before", data.went_in.operators), operatorCard("Operators after", data.came_out.operators));
   cards.push(timeCard(data.seconds));
   if (data.setting) cards.push(settingCard(data.setting, data.captured_by || ""));
+  if (data.comparison && data.comparison.machine) cards.push(machineCard(data.comparison.machine));
   const users = Object.entries(data.users_operators);
   if (users.length) cards.push(card("Operators of your own", pairs(users)));
   parts.push(el("div", { class: "columns" }, cards.filter(Boolean)));
@@ -137,4 +138,10 @@ function timeCard(times) {
 
 function settingCard(found, capturedBy) {
   return card("Made with", pairs([["Trueport", found.trueport], ["captured by", capturedBy], ["Python", found.python], ["system", found.platform], ...Object.entries(found.packages), ["peak memory", found.peak_bytes === null ? "" : bytes(found.peak_bytes)], ["when", found.at]]));
+}
+
+/** Where the numbers were computed: kernels are chosen by the CPU's instructions. */
+function machineCard(found) {
+  const onednn = found.onednn === null ? "" : found.onednn ? "on" : "off";
+  return card("Compared on", pairs([["architecture", found.architecture], ["instructions", found.features.join(", ")], ["threads", whole(found.threads)], ["oneDNN operators", onednn], ...Object.entries(found.environment), ...Object.entries(found.versions)]));
 }
