@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from trueport.errors import OutputExists, UsageError
-from trueport.fidelity import Verdict
 from trueport.frontends.tensorflow.sources import Options
 from trueport.frontends.torch.sources import TorchOptions
 from trueport.runtimes.base import Model
-from trueport.runtimes.child import Limits
-from trueport.runtimes.variants import variants
+from trueport.runtimes.child import ChildModel, Limits
+from trueport.runtimes.machine import Machine, describe_machine
+from trueport.runtimes.settings import settings_of
 from trueport.verifying.asked import Asked
 from trueport.verifying.data import Data
+from trueport.verifying.everywhere import Everywhere
 from trueport.verifying.feeding import Feeding, feed
 from trueport.verifying.found import Located
 from trueport.verifying.harness import feeding_hints
 from trueport.verifying.judge import DEFAULT_K
 from trueport.verifying.locate import DEFAULT_MEMORY
+from trueport.verifying.opening import Opening
 from trueport.verifying.optimized import with_optimizations
 from trueport.verifying.oracle import OnnxOracle
 from trueport.verifying.pairing import PairedModel, pair
@@ -46,7 +49,7 @@ def verify(
     strict: bool = False,
     rtol: float | None = None,
     atol: float | None = None,
-    thorough: bool = False,
+    everywhere: bool = False,
     isolate: bool = False,
     timeout: float | None = None,
     memory: int | None = None,
@@ -55,6 +58,7 @@ def verify(
     example_inputs: Any = None,
     dynamic_shapes: Any = None,
     trust: bool = False,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> Verification:
     """Judge ``target`` by the float64 truth of ``source`` and by the source's own noise.
 
@@ -68,25 +72,18 @@ def verify(
     ``k``: how many times what rounding explains is faithful. ``strict``: nothing but the same bits is. ``rtol`` and
     ``atol``: what departs but stays within them is *within tolerance*; without them there is no such verdict.
 
-    ``thorough``: the source in every way that its runtime has (levels of optimization, threads, kernels) for the floor.
+    ``everywhere``: both models under all settings of their runtimes (instructions of the CPU, oneDNN, XLA, Grappler,
+    levels of optimization, threads, kernels); ``settings`` of the result has each, the verdict is the worst.
     ``isolate``: models in processes of their own, each call limited to ``timeout`` seconds and ``memory`` bytes.
 
     ``example_inputs``, ``dynamic_shapes``, ``trust``: of a PyTorch module, as ``convert`` takes them; without an
-    example one is made that fits the other model.
+    example one is made that fits the other model. ``progress`` is called with what is under way.
     """
-    modules = TorchOptions(example_inputs, dynamic_shapes, trust)
-    running = Running(_limits(isolate, timeout, memory), thorough, modules)
+    running = Running(_limits(isolate, timeout, memory), TorchOptions(example_inputs, dynamic_shapes, trust))
     wish = Asked.of(k, strict, rtol, atol)
-    subject, paired = _pair(source, target, ops, Options(signature=signature), running)
-    oracle = subject.make_oracle()
+    pair_of = _pair(source, target, ops, Options(signature=signature), running)
     feeding = Feeding(data, samples, seed, dims, special=samples is None)
-    inputs = feed(feeding, subject.executions[0], paired, oracle)
-    found = verify_runs(subject.executions, paired, inputs, oracle, wish=wish, allowed_ulps=subject.allowed())
-    if found.verdict != Verdict.DEPARTS or isinstance(oracle, str) or strict:
-        return found
-    shown = found.shown_by
-    hints = feeding_hints(subject.executions[0].run(shown), paired, shown, oracle.run(shown)[0], wish.k)
-    return replace(found, hints=(*found.hints, *hints))
+    return _judged(pair_of, feeding, wish, progress if everywhere else None)
 
 
 def locate(
@@ -121,7 +118,7 @@ def locate(
         raise OutputExists("is there already", where=str(reproduce), remedy="name a folder that is not there yet")
     options = Options(signature=signature)
     running = Running(torch=TorchOptions(example_inputs, dynamic_shapes, trust))
-    subject, model = source_and_target(source, target, options, ops, running)
+    subject, model, running = source_and_target(source, target, options, ops, running)
     model = model.opened()
     plain = subject.executions[0]
     outputs = pair(plain.outputs, model.outputs, "outputs")
@@ -130,7 +127,8 @@ def locate(
     inputs = list(feed(Feeding(data, samples, seed, dims), plain, paired, oracle))
     settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
     found = pursue(oracle, subject.executions, paired, outputs, inputs, **settings)
-    located = with_optimizations(found.located, oracle, subject.executions, paired, _others(target, paired))
+    others = _others(Opening("target", target, model, options, running), paired)
+    located = with_optimizations(found.located, oracle, subject.executions, paired, others)
     if located.culprit is None or reproduce is None:
         return located
     place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else None
@@ -138,10 +136,34 @@ def locate(
     return replace(located, reproducer=str(made))
 
 
-def _others(target: Any, paired: PairedModel) -> Iterator[tuple[str, Callable[[], Model]]]:
-    """Other ways to run a target, called with the source's names."""
-    for variant in variants(target, paired.model):
-        yield variant.name, lambda opened=variant.open: paired.around(opened())  # type: ignore[misc]
+def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable[[str], None] | None) -> Verification:
+    """Judge the target; ``everywhere`` is called with the setting under way, None means no settings."""
+    sources, paired, oracle = compared.subject.executions, compared.paired, compared.subject.make_oracle()
+    inputs, allowed = feed(feeding, sources[0], paired, oracle), compared.subject.allowed()
+    if everywhere is None:
+        found = verify_runs(sources, paired, inputs, oracle, wish=wish, allowed_ulps=allowed)
+    else:
+        found = Everywhere(sources, paired, compared.openings, oracle, wish, allowed, everywhere).run(inputs)
+    found = replace(found, machine=_machine([*sources, paired.model]))
+    shown = found.shown_by
+    if not shown or isinstance(oracle, str) or wish.strict:
+        return found
+    hints = feeding_hints(sources[0].run(shown), paired, shown, oracle.run(shown)[0], wish.k)
+    return replace(found, hints=(*found.hints, *hints))
+
+
+def _machine(models: Sequence[Model]) -> Machine:
+    """Return this machine, with what the children that ran models had loaded."""
+    children = [model.machine() for model in models if isinstance(model, ChildModel)]
+    return functools.reduce(Machine.merged, children, describe_machine())
+
+
+def _others(opening: Opening, paired: PairedModel) -> Iterator[tuple[str, Callable[[], Model]]]:
+    """Yield other ways to run a target, called with the source's names."""
+    for setting in settings_of(opening.model.runtime):
+        if setting.optimization and not opening.why_not(setting):
+            opened = functools.partial(opening.open, setting)
+            yield f"{setting.runtime}, {setting.name}", lambda opened=opened: paired.around(opened())  # type: ignore[misc]
 
 
 def _limits(isolate: bool, timeout: float | None, memory: int | None) -> Limits | None:
@@ -150,10 +172,21 @@ def _limits(isolate: bool, timeout: float | None, memory: int | None) -> Limits 
     return Limits(timeout, memory) if isolate else None
 
 
-def _pair(
-    source: Any, target: Any, ops: Sequence[Any], options: Options, running: Running
-) -> tuple[Subject, PairedModel]:
-    subject, model = source_and_target(source, target, options, ops, running)
+@dataclass(frozen=True)
+class _Pair:
+    """Source and target, opened, and how."""
+
+    subject: Subject
+    paired: PairedModel
+    openings: tuple[Opening, Opening]
+
+
+def _pair(source: Any, target: Any, ops: Sequence[Any], options: Options, running: Running) -> _Pair:
+    subject, model, running = source_and_target(source, target, options, ops, running)
     plain = subject.executions[0]
     inputs, outputs = pair(plain.inputs, model.inputs, "inputs"), pair(plain.outputs, model.outputs, "outputs")
-    return subject, PairedModel(model, inputs, outputs)
+    openings = (
+        Opening("source", subject.artifact, plain, options, running),
+        Opening("target", target, model, options, running),
+    )
+    return _Pair(subject, PairedModel(model, inputs, outputs), openings)

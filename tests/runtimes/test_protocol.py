@@ -14,12 +14,16 @@ from onnx import TensorProto, numpy_helper
 import trueport
 from tests.models import model_of
 from trueport.errors import InvalidInput, InvalidModel
+from trueport.frontends.tensorflow.sources import Options
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import Limits, in_child
+from trueport.runtimes.machine import Machine
 from trueport.runtimes.onnxruntime import LEVELS, OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
+from trueport.runtimes.settings import settings_of, why_not_here
 from trueport.runtimes.tflite import TfliteModel
-from trueport.runtimes.variants import variants
+from trueport.verifying.opening import NotShown, Opening
+from trueport.verifying.subjects import Running
 
 WEIGHT = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
 X = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
@@ -102,18 +106,33 @@ def test_wrong_feeds_are_refused_alike(kind: str, feeds: dict[str, Any], words: 
     assert words in str(caught.value)
 
 
-def test_every_variant_runs_and_is_near(folder: Path) -> None:
-    """Other levels, threads, kernels, compilers: the same numbers but for rounding."""
-    found: dict[str, np.ndarray] = {}
-    saved = trueport.load(folder / "saved")
-    for artifact, model in ((folder / "m.onnx", None), (folder / "m.tflite", None), (folder / "saved", saved)):
-        for variant in variants(artifact, model):
-            found[variant.name] = variant.open().run({"x": X})["y"]
-    assert {f"onnxruntime, {level}" for level in LEVELS} <= found.keys()
-    assert {"tensorflow, XLA", "tensorflow, without Grappler", "tensorflow, without oneDNN"} <= found.keys()
-    assert len(found) == 12
-    for name, array in found.items():
-        np.testing.assert_allclose(array, np.maximum(X @ WEIGHT, 0), rtol=1e-5, atol=1e-6, err_msg=name)
+@pytest.mark.parametrize("artifact", ["m.onnx", "m.tflite", "saved"])
+def test_settings_that_turn_optimizations_on_or_off_are_near(artifact: str, folder: Path) -> None:
+    """Other levels, kernels, compilers: the same numbers but for rounding."""
+    opening = Opening("target", folder / artifact, trueport.load(folder / artifact), Options(), Running())
+    chosen = [setting for setting in settings_of(opening.model.runtime) if setting.optimization]
+    assert len(chosen) == {"m.onnx": len(LEVELS), "m.tflite": 3, "saved": 4}[artifact]
+    for setting in chosen:
+        assert opening.why_not(setting) == ""
+        try:
+            got = opening.open(setting).run({"x": X})["y"]
+        except NotShown:
+            assert setting.onednn is not None, "only oneDNN may be missing in a build of TensorFlow"
+            continue
+        np.testing.assert_allclose(got, np.maximum(X @ WEIGHT, 0), rtol=1e-5, atol=1e-6, err_msg=setting.name)
+
+
+@pytest.mark.parametrize(
+    ("features", "why"),
+    [
+        (("avx2", "avx512f"), ""),
+        (("avx2",), "this CPU has no AVX512F"),
+        ((), "the system does not list the CPU's instructions, AVX512F may be missing"),
+    ],
+)
+def test_a_setting_needs_the_instructions_of_the_cpu(features: tuple[str, ...], why: str) -> None:
+    (setting,) = [one for one in settings_of("tensorflow") if one.name == "oneDNN with AVX512_CORE"]
+    assert why_not_here(setting, Machine("x86_64", features)) == why
 
 
 def test_a_file_that_is_no_tflite_model_is_a_clear_error(tmp_path: Path) -> None:

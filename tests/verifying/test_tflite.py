@@ -60,7 +60,7 @@ def plain(network: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_faithful_file_is_faithful_both_ways(network: Any, plain: Path) -> None:
     there = trueport.verify(network, plain, samples=5)
     assert (there.verdict, there.target_runtime, there.samples) == (Verdict.FAITHFUL, "tflite", 5)
-    back = trueport.verify(plain, network, samples=5, thorough=True)
+    back = trueport.verify(plain, network, samples=5, everywhere=True)
     assert (back.verdict, back.source_runtime, back.executions) == (Verdict.FAITHFUL, "tflite", 5)
     assert "can't be evaluated in float64" in back.oracle
 

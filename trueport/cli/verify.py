@@ -35,8 +35,8 @@ Limit = Annotated[float | None, typer.Option("--k", help="how many times what ro
 Strict = Annotated[bool, typer.Option("--strict", help="only the same bits are faithful")]
 Relative = Annotated[float | None, typer.Option(help="call what is this near to the source *within tolerance*")]
 Absolute = Annotated[float | None, typer.Option(help="the same, absolute: |difference| ≤ atol + rtol · |source|")]
-Thorough = Annotated[
-    bool, typer.Option("--thorough", help="run the source in every way its runtime has, for its noise")
+Everywhere = Annotated[
+    bool, typer.Option("--everywhere", help="judge it under the settings of other CPUs and runtimes as well")
 ]
 Isolate = Annotated[bool, typer.Option("--isolate", help="run the models in processes of their own")]
 Timeout = Annotated[float | None, typer.Option(help="seconds that one run may take, with --isolate")]
@@ -54,7 +54,7 @@ def verify(
     strict: Strict = False,
     rtol: Relative = None,
     atol: Absolute = None,
-    thorough: Thorough = False,
+    everywhere: Everywhere = False,
     isolate: Isolate = False,
     timeout: Timeout = None,
     memory: Memory = None,
@@ -78,12 +78,15 @@ def verify(
     from trueport.report.verification import render
 
     fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
-    asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol, "thorough": thorough}
+    asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol}
+    asked |= {"everywhere": everywhere}
     limits: dict[str, Any] = {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
     taken: dict[str, Any] = {"signature": signature, "dynamic_shapes": dynamic, "trust": trust, "ops": ops or ()}
     with progress(enabled=not (json or quiet)) as step:
         step("verify")
-        found = compare(source, target, example_inputs=example or None, **fed, **asked, **limits, **taken)
+        found = compare(
+            source, target, example_inputs=example or None, progress=step, **fed, **asked, **limits, **taken
+        )
     if not quiet:
         typer.echo(render(found, json=json))
     good = found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE)

@@ -26,6 +26,7 @@ from trueport.errors import RunFailed, TrueportError, UsageError
 from trueport.ir.artifact import InnerValue
 from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model
+from trueport.runtimes.machine import Machine, describe_machine
 
 __all__ = ["ChildFailure", "ChildModel", "Limits", "in_child", "main"]
 
@@ -92,6 +93,11 @@ class ChildModel(Model):
 
     def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
         self._ask("cut", dict(fed), fetch, dict(feeds), place)
+
+    def machine(self) -> Machine:
+        """Return what the child has loaded, and whether its oneDNN operators are on."""
+        found: Machine = self._ask("machine")
+        return found
 
     def close(self) -> None:
         """End the child."""
@@ -203,6 +209,8 @@ def main(handle: int) -> None:
             if what == "load":
                 model = _load(*arguments)
                 answer: Any = (model.runtime, model.inputs, model.outputs)
+            elif what == "machine":
+                answer = describe_machine()
             else:
                 answer = getattr(model, what)(*arguments)
             message = pickle.dumps((True, answer))

@@ -20,7 +20,7 @@ from trueport.runtimes.inlined import argument_names, inlined
 from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.parts_tensorflow import Cut, write_part
 
-__all__ = ["FunctionModel", "SavedModel"]
+__all__ = ["FunctionModel", "SavedModel", "turn_off_grappler"]
 
 tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
 
@@ -194,6 +194,11 @@ def _reread(graph_def: Any, tensor: Any) -> str:
     return f"{name}:0"
 
 
+def turn_off_grappler() -> None:
+    """Let this process run graphs as they are written."""
+    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+
+
 def _tensor(array: np.ndarray) -> Any:
     return tf.constant(array, tf.string if array.dtype == object else None)
 
@@ -201,10 +206,7 @@ def _tensor(array: np.ndarray) -> Any:
 class SavedModel(FunctionModel):
     """A SavedModel's signature, called with the source's names."""
 
-    def __init__(self, folder: str | Path, *, signature: str = "serving_default", grappler: bool = True) -> None:
-        """``grappler=False`` runs the graph as it is written; it is a setting of the whole process."""
-        if not grappler:
-            tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
+    def __init__(self, folder: str | Path, *, signature: str = "serving_default") -> None:
         try:
             self._loaded = tf.saved_model.load(str(folder))
         except (OSError, tf.errors.OpError) as error:

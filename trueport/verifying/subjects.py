@@ -30,7 +30,6 @@ from trueport.runtimes.detect import load_model, load_sources
 from trueport.runtimes.tensorflow import FunctionModel
 from trueport.runtimes.tflite import TfliteModel, is_tflite
 from trueport.runtimes.torch import TorchModel
-from trueport.runtimes.variants import variants
 from trueport.verifying.budget import allowed_ulps
 from trueport.verifying.inputs import make_inputs
 from trueport.verifying.oracle import OnnxOracle, Oracle, TensorflowOracle, TorchOracle
@@ -45,8 +44,6 @@ class Running:
 
     limits: Limits | None = None
     """run each model that is a file in a process of its own, with these limits"""
-    thorough: bool = False
-    """the source in every way that its runtime has, for the floor"""
     torch: TorchOptions = field(default_factory=TorchOptions)
     """how a PyTorch module is taken"""
 
@@ -60,6 +57,8 @@ class Subject:
     make_oracle: Callable[[], Oracle | str]
     allowed: Callable[[], float]
     """the declared bounds added up, for when there is no truth"""
+    artifact: Any
+    """what it was opened from: a path, bytes, or an object in memory"""
 
 
 def as_source(source: Any, options: Options, ops: Sequence[Any] = (), running: Running | None = None) -> Subject:
@@ -67,7 +66,7 @@ def as_source(source: Any, options: Options, ops: Sequence[Any] = (), running: R
     running = running or Running()
     if is_torch(source):
         module = capture_torch(source, running.torch)
-        return Subject(_name(source), [_eager(module)], lambda: TorchOracle(module), lambda: 0.0)
+        return Subject(_name(source), [_eager(module)], lambda: TorchOracle(module), lambda: 0.0, source)
     if is_tflite(source):
         return _tflite_source(source, options, running)
     if is_tensorflow(source):
@@ -76,8 +75,7 @@ def as_source(source: Any, options: Options, ops: Sequence[Any] = (), running: R
             keeping_state(captured.function), captured.function, ArtifactMap(captured.inputs, captured.outputs)
         )
         known = with_user_ops(tensorflow_operators(), ops)
-        executions = [model, *_more(source, model, running)]
-        return Subject(_name(source), executions, lambda: TensorflowOracle(captured, known), lambda: 0.0)
+        return Subject(_name(source), [model], lambda: TensorflowOracle(captured, known), lambda: 0.0, source)
     held = source if isinstance(source, (onnx.ModelProto, ir.Model)) else unpacked(Path(source))
     registry = with_user_ops(onnx_operators(), ops)
     return Subject(
@@ -85,20 +83,22 @@ def as_source(source: Any, options: Options, ops: Sequence[Any] = (), running: R
         _onnx_executions(held, registry, _name(source), running),
         lambda: OnnxOracle(load_onnx(held), registry),
         lambda: allowed_ulps(load_onnx(held), registry),
+        held,
     )
 
 
 def source_and_target(
     source: Any, target: Any, options: Options, ops: Sequence[Any], running: Running
-) -> tuple[Subject, Model]:
-    """Both; a PyTorch module without an example takes one that fits the other model's inputs."""
+) -> tuple[Subject, Model, Running]:
+    """Both, and how they were opened: a PyTorch module without an example takes one that fits the other's inputs."""
     if _lacks_example(source, running) and not is_torch(target):
         model = as_target(target, options, running)
-        return as_source(source, options, ops, _with_example(running, model)), model
+        running = _with_example(running, model)
+        return as_source(source, options, ops, running), model, running
     subject = as_source(source, options, ops, running)
     if _lacks_example(target, running) and not is_torch(source):
         running = _with_example(running, subject.executions[0])
-    return subject, as_target(target, options, running)
+    return subject, as_target(target, options, running), running
 
 
 def _lacks_example(model: Any, running: Running) -> bool:
@@ -126,24 +126,17 @@ def _tflite_source(source: Any, options: Options, running: Running) -> Subject:
         models = [in_child(_file(source), running.limits, kernels=k, **named) for k in ("builtin", "delegate")]
     else:
         models = [TfliteModel(source, kernels="builtin", **named), TfliteModel(source, **named)]
-    models += _more(source, models[0], running)
     why = "a TFLite model can't be evaluated in float64"
-    return Subject(_name(source), models, lambda: PerturbedSource(models[0], why), lambda: 0.0)
+    return Subject(_name(source), models, lambda: PerturbedSource(models[0], why), lambda: 0.0, source)
 
 
 def _onnx_executions(held: Any, registry: Registry, name: str, running: Running) -> list[Model]:
     if running.limits is not None:
-        plain, fused = (in_child(_file(held), running.limits, optimize=optimize) for optimize in (False, True))
-        return [plain, fused, *_more(held, plain, running)]
+        return [in_child(_file(held), running.limits, optimize=optimize) for optimize in (False, True)]
     found = load_sources(held, [mapping for mapping in registry if mapping.reference])
     if isinstance(found, str):
         raise InvalidModel(found, where=name, remedy="declare custom operators with reference=… (--ops FILE)")
-    # The reference evaluator stands in where ONNX Runtime can't run the model: there are no other ways then.
-    return [*found, *(_more(held, found[0], running) if found[0].runtime == "onnxruntime" else [])]
-
-
-def _more(source: Any, model: Model, running: Running) -> list[Model]:
-    return [variant.open() for variant in variants(source, model)] if running.thorough else []
+    return found
 
 
 def as_target(target: Any, options: Options, running: Running | None = None) -> Model:
