@@ -24,7 +24,7 @@ def run(case: object) -> None:
     model = suite.model_of(case)
     rep = prepare(model)
     for inputs, expected in suite.data_of(case, model):
-        suite.compare(case, expected, list(rep.run(inputs)))
+        suite.check(case, model, inputs, expected, list(rep.run(inputs)))
 
 
 def main() -> int:

@@ -18,7 +18,7 @@ def test_case(name: str) -> None:
     model = suite.model_of(case)
     prepared = prepare(model)
     for inputs, expected in suite.data_of(case, model):
-        suite.compare(case, expected, list(prepared.run(inputs)))
+        suite.check(case, model, inputs, expected, list(prepared.run(inputs)))
 
 
 @pytest.mark.parametrize("name", sorted(RANDOM))

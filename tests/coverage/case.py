@@ -27,6 +27,8 @@ class Case:
     """for ``agree``"""
     label: str = ""
     """tells several cases of one name apart"""
+    make_referee: Callable[[], Any] = lambda: None
+    """an equal function or model, for what TensorFlow runs on some CPUs only; None: it is its own"""
 
     @property
     def id(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import keras
@@ -44,6 +45,19 @@ def function(
     return Case(name, lambda: call, samples, options, label)
 
 
+def _undilated(layer: Any) -> keras.Model:
+    """Return the model of a dilated layer as one with zeros in a larger kernel, whose kernel every CPU has."""
+    model = keras.Sequential([keras.Input(PLANE), layer])
+    rng = np.random.default_rng(0)
+    kernel, bias = layer.weights
+    small = rng.uniform(0.5, 1.5, ((kernel.shape[0] + 1) // 2, (kernel.shape[1] + 1) // 2, *kernel.shape[2:]))
+    large = np.zeros(kernel.shape)
+    large[::2, ::2] = small
+    kernel.assign(large)
+    bias.assign(rng.uniform(0.5, 1.5, bias.shape))
+    return model
+
+
 _LAYERS = [
     *(
         layer(f"{prefix}Conv{tail}", shape, 3, 3, label="" if padding == "valid" else padding, padding=padding)
@@ -62,7 +76,10 @@ _LAYERS = [
         for padding in ("valid", "same")
     ),
     *(layer(f"Convolution{tail}DTranspose", shape, 3, 2) for tail, shape in ((1, LINE), (2, PLANE), (3, VOLUME))),
-    layer("Conv2DTranspose", PLANE, 3, 3, dilation_rate=2, label="dilated"),
+    replace(
+        layer("Conv2DTranspose", PLANE, 3, 3, dilation_rate=2, label="dilated"),
+        make_referee=lambda: _undilated(keras.layers.Conv2DTranspose(3, 5)),
+    ),
     layer("DepthwiseConv1D", LINE, 3, depth_multiplier=2),
     layer("DepthwiseConv2D", PLANE, 3, padding="same"),
     layer("DepthwiseConv2D", PLANE, 3, dilation_rate=2, label="dilated"),

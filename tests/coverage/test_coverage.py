@@ -16,7 +16,7 @@ CASES = all_cases()
 
 @pytest.mark.parametrize("case", [c for c in CASES if isinstance(c, Case)], ids=lambda c: c.id)
 def test_converts_and_agrees(case: Case) -> None:
-    agree(case.make(), *case.samples, **case.options)
+    agree(case.make(), *case.samples, referee=case.make_referee(), **case.options)
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if isinstance(c, Cannot)], ids=lambda c: c.name)

@@ -52,12 +52,15 @@ def agree(
     source: Any,
     *samples: Arrays,
     ignore_values: bool = False,
+    referee: Any = None,
     **options: Any,
 ) -> onnx.ModelProto:
     """Convert ``source`` (a Python function over tensors, or anything that convert takes) and compare on all samples.
 
     A plain function is traced with the dims that differ between samples left open.
     ``ignore_values``: for random operators, shapes and types only.
+    ``referee``: an equal function or model, run in the place of ``source`` where TensorFlow has kernels for the latter
+    on some CPUs only.
     Returns the written model, for assertions on its structure.
     """
     model = traced(source, samples) if _is_plain(source) else source
@@ -67,7 +70,8 @@ def agree(
         written = onnx.load(place)
         target = OnnxRuntimeModel(place)
         target.prepare()
-        captured = _captured(model, options)
+        runs = model if referee is None else traced(referee, samples) if _is_plain(referee) else referee
+        captured = _captured(runs, options)
         allowed = allowed_ulps(ir.from_proto(written), onnx_operators())
         for sample in samples:
             want = [tensor.numpy() for tensor in _run(captured, sample)]

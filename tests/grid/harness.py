@@ -21,6 +21,7 @@ from onnx.reference import ReferenceEvaluator
 from trueport.backend import prepare
 from trueport.backends.tensorflow.registry import registry
 from trueport.fidelity import BITWISE, ErrorBound, ulps
+from trueport.runtimes.exact_sums import with_exact_sums
 
 Versus = Literal["ort", "reference", "float64"]
 
@@ -80,11 +81,13 @@ def make_model(
 
 
 def run_ort(model: onnx.ModelProto, feeds: dict[str, Any]) -> list[Any]:
-    """By ONNX Runtime, graph optimizations off."""
+    """By ONNX Runtime, graph optimizations off, with the exact integer sums that it lacks on some CPUs."""
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    session = ort.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    session = ort.InferenceSession(
+        with_exact_sums(model).SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
     return session.run(None, feeds)
 
 

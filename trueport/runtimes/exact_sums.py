@@ -24,14 +24,13 @@ __all__ = ["has_saturating_sums", "saturates_here", "with_exact_sums"]
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 _SHIFT = 128
+_DEQUANTIZE = "DequantizeLinear"
+_PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 def has_saturating_sums(model: onnx.ModelProto) -> bool:
     """True if the model has a sum of uint8 × int8 products, written or made by ONNX Runtime's optimizer."""
-    if any(_key(node) in INTEGER_SUMS for graph in _graphs(model.graph) for node in graph.node):
-        types = _types(model)
-        return any(True for graph in _graphs(model.graph) for node in graph.node for _ in _signed_weights(node, types))
-    return any(node.op_type == "DequantizeLinear" for graph in _graphs(model.graph) for node in graph.node)
+    return with_exact_sums(model) is not model
 
 
 @functools.cache
@@ -53,22 +52,24 @@ def saturates_here() -> bool:
 
 def with_exact_sums(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the model with uint8 weights in the place of int8 ones where they meet uint8; itself if there are none."""
-    if not any(_key(node) in INTEGER_SUMS for graph in _graphs(model.graph) for node in graph.node):
+    if not any(_key(node) in INTEGER_SUMS or node.op_type == _DEQUANTIZE for node in _nodes(model.graph)):
         return model
     types = _types(model)
     made = onnx.ModelProto()
     made.CopyFrom(model)
-    for graph in _graphs(made.graph):
-        _rewrite(graph, types)
-    return made
+    changed = [_rewrite(graph, types) for graph in list(_graphs(made.graph))]
+    return made if any(changed) else model
 
 
-def _rewrite(graph: onnx.GraphProto, types: Mapping[str, int]) -> None:
+def _rewrite(graph: onnx.GraphProto, types: Mapping[str, int]) -> bool:
+    """Shift weights and zero points in one graph; return whether there were any."""
     held = {tensor.name: tensor for tensor in graph.initializer}
+    dequantized = _dequantized_weights(graph, types)
     shifted: dict[str, str] = {}
     nodes: list[onnx.NodeProto] = []
     for node in graph.node:
-        for weight, zero_point in list(_signed_weights(node, types)):
+        weights = [(0, 2)] if node.op_type == _DEQUANTIZE and node.output[0] in dequantized else []
+        for weight, zero_point in [*weights, *_signed_weights(node, types)]:
             while len(node.input) <= zero_point:
                 node.input.append("")
             for position in (weight, zero_point):
@@ -78,9 +79,22 @@ def _rewrite(graph: onnx.GraphProto, types: Mapping[str, int]) -> None:
                     _add_shifted(graph, nodes, held.get(name), name)
                 node.input[position] = shifted[name]
         nodes.append(node)
-    copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
-    del graph.node[:]
-    graph.node.extend(copies)
+    if shifted:
+        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+        del graph.node[:]
+        graph.node.extend(copies)
+    return bool(shifted)
+
+
+def _dequantized_weights(graph: onnx.GraphProto, types: Mapping[str, int]) -> set[str]:
+    """Return what int8 is dequantized to where it meets dequantized uint8: the optimizer makes integer sums of both."""
+    quantized = {n.output[0]: types.get(n.input[0]) for n in graph.node if n.op_type == _DEQUANTIZE}
+    pairs = [(_input(node, 0), _input(node, 1)) for node in graph.node if node.op_type in _PRODUCTS and not node.domain]
+    return {
+        weight
+        for data, weight in pairs
+        if quantized.get(data) == TensorProto.UINT8 and quantized.get(weight) == TensorProto.INT8
+    }
 
 
 def _add_shifted(
@@ -144,6 +158,10 @@ def _types(model: onnx.ModelProto) -> dict[str, int]:
             found |= {tensor.name: tensor.data_type for tensor in graph.initializer}
     found.pop("", None)
     return found
+
+
+def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    return (node for inner in _graphs(graph) for node in inner.node)
 
 
 def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:

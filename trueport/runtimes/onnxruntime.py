@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 import os
@@ -129,8 +130,9 @@ class OnnxRuntimeModel(Model):
     def as_run_here(self) -> Model | None:
         if not self._exact_sums or not saturates_here() or not has_saturating_sums(self._proto):
             return None
-        source = self._proto if self._folder is None else Path(self._where)
-        return OnnxRuntimeModel(source, level=self._level, threads=self._threads, exact_sums=False)
+        other = copy.copy(self)
+        other._exact_sums, other._sessions = False, {}
+        return other
 
     def graph(self) -> ir.Graph:
         """The model's main graph; its large weights are not read."""
@@ -300,8 +302,6 @@ class OnnxRuntimeModel(Model):
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         if self._exact_sums:
             proto = with_exact_sums(proto)
-            # The same for the sums that its optimizer makes of dequantized products.
-            options.add_session_config_entry("session.x64quantprecision", "1")
         if any(opset.domain == EXTENSIONS for opset in proto.opset_import):
             options.register_custom_ops_library(extensions_library())
         options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, LEVELS[self._level])

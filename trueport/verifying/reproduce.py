@@ -24,6 +24,7 @@ from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import Registry
 from trueport.passes.lower.model import lower_model
 from trueport.passes.outgoing import DEFAULT_OPSET
+from trueport.runtimes.exact_sums import with_exact_sums
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.parts import PART_ENDINGS, count_nodes, run_part
 from trueport.runtimes.wide.evaluate import captured
@@ -204,9 +205,12 @@ def _write(
         part.source.cut(arrays, part.value, feeds, source)
     else:
         nodes = [case.node for case in reversed(culprit.cases)]
-        onnx.save(_as_model(nodes, part.value, arrays), source)
+        # The script runs both parts plainly: they must show the fault on every CPU, and no saturated sum of a runtime.
+        onnx.save(with_exact_sums(_as_model(nodes, part.value, arrays)), source)
     place = folder / f"target{PART_ENDINGS[target.runtime]}"
     taken, made = target.write_part(arrays, part.ports, part.value, feeds, place)
+    if target.runtime == "onnxruntime":
+        onnx.save(with_exact_sums(onnx.load(place)), place)
     return Pieces(part, source, place, arrays, taken, made, registry, k)
 
 

@@ -11,7 +11,7 @@ from trueport.runtimes.base import Model
 
 __all__ = ["Saturation"]
 
-_REMEDY = "run ONNX Runtime with session.x64quantprecision=1, or quantize the weights with 7 bits (reduce_range=True)"
+_REMEDY = "quantize the weights as uint8, or with 7 bits (reduce_range=True)"
 
 
 class Saturation:

@@ -128,7 +128,7 @@ def partial(subject: Subject) -> Iterator[Hit]:
     Severity.WARNING,
     "multiplies uint8 data by int8 weights: on x86 CPUs without VNNI, ONNX Runtime adds two such products in 16 bits "
     "and saturates, so its results depend on the CPU; a converted model computes the exact sums",
-    remedy="quantize the weights with 7 bits (reduce_range=True), or run ONNX Runtime with session.x64quantprecision=1",
+    remedy="quantize the weights as uint8, or with 7 bits (reduce_range=True)",
 )
 def saturating_sums(subject: Subject) -> Iterator[Hit]:
     for node in subject.nodes:

@@ -94,7 +94,7 @@ def quantize_v2(
     if dtype == _D.INT32:
         raise t.fail("quantizes to 32 bits, for which ONNX has no operator", "quantize to 8 or 16 bits")
     low, high = widened_range(*_range(t, min_range, max_range), ensure_minimum_range)
-    if mode == "MIN_COMBINED" or (mode == "MIN_FIRST" and dtype == _D.UINT8):  # whose kernel is another one
+    if mode == "MIN_COMBINED":
         made = _combined(t, input, low, high, axis)
     else:
         scale, zero_point, low, high = _steps(low, high, dtype, mode, narrow_range)
