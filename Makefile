@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 WORKERS ?= 2
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: setup demo test test-all lint types docs bench clean
+.PHONY: setup demo test test-all test-machines lint types docs bench clean
 
 setup: $(STAMP)
 
@@ -32,6 +32,11 @@ test: lint types
 # The slower grids as well.
 test-all: lint types
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+# The numerical parts under the settings of other CPUs; an hour or two.
+test-machines: $(STAMP)
+	$(BIN)/python -m tests.machines.models convert
+	$(BIN)/python -m tests.machines
 
 # The printed pages; `make test` fails when one is stale.
 docs: $(STAMP)

@@ -206,12 +206,7 @@ def test_unknown_rank(case: Case) -> None:
         compare(case, rep, model, others)
 
 
-EMPTY_CONVOLUTION = "TensorFlow 2.21 (oneDNN) gives the convolution of an empty batch the shape of its input"
-
-
-@pytest.mark.parametrize(
-    "size", [3, 1, pytest.param(0, marks=pytest.mark.xfail(strict=True, reason=EMPTY_CONVOLUTION))]
-)
+@pytest.mark.parametrize("size", [3, 1])
 def test_a_network_takes_every_batch(size: int) -> None:
     """Convolution, normalization, pooling, a linear layer."""
     model = cnn()

@@ -12,6 +12,7 @@ from onnx import TensorProto
 from tests.backends.gradients import slopes
 from tests.conformance import suite
 from tests.conformance.known import RANDOM
+from tests.grid.harness import make_model
 from trueport.pipeline import convert
 
 STEPS = "a step function of this input"
@@ -48,7 +49,6 @@ NOT_COMPARABLE = {
     "test_attention_4d_with_past_and_present_qk_matmul_bias_": "outputs with infinities: differences are NaN",
     "test_cast_": "values with NaN and infinities",
     "test_castlike_": "values with NaN and infinities",
-    "test_convtranspose_dilations": "TensorFlow's CPU kernels have the gradient of dilations for float32 only",
     "test_dequantizelinear_": "quantized types",
     "test_logsoftmax_large_number": "values of 10⁴: differences drown in rounding",
     "test_mod_float_edge_cases": "values with NaN and infinities",
@@ -161,3 +161,43 @@ def test_gradients_survive_saving(name: str, tmp_path: Path) -> None:
         assert (before is None) == (after is None)
         if before is not None:
             np.testing.assert_array_equal(before, after)
+
+
+CONVOLUTIONS = {
+    "groups": ("Conv", (4, 2, 3, 3), {"group": 2, "pads": [1, 1, 1, 1]}),
+    "groups, same": ("Conv", (4, 2, 3, 2), {"group": 2, "auto_pad": "SAME_UPPER", "strides": [2, 2]}),
+    "dilations": ("Conv", (3, 4, 3, 3), {"dilations": [2, 2], "pads": [2, 0, 1, 3]}),
+    "dilations, same": ("Conv", (3, 4, 3, 3), {"dilations": [2, 1], "auto_pad": "SAME_UPPER"}),
+    "dilations and strides": ("Conv", (3, 4, 2, 3), {"dilations": [2, 2], "strides": [2, 1]}),
+    "groups and dilations": ("Conv", (6, 2, 3, 2), {"group": 2, "dilations": [1, 2], "strides": [1, 2]}),
+    "transposed, dilated": ("ConvTranspose", (4, 3, 3, 2), {"dilations": [2, 2], "strides": [2, 1]}),
+    "transposed, groups": ("ConvTranspose", (4, 2, 3, 2), {"group": 2, "dilations": [1, 2]}),
+}
+
+
+@pytest.mark.parametrize("kind", CONVOLUTIONS)
+def test_gradients_that_some_cpus_lack(kind: str, tmp_path: Path) -> None:
+    """TensorFlow's kernels have gradients of groups and dilations only with oneDNN; ours are there, saved as well."""
+    op, shape, attributes = CONVOLUTIONS[kind]
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(2, 4, 7, 8)), rng.normal(size=shape)
+    model = make_model(op, [[x, w]], fixed=(0, 1), **attributes)
+    conversion = convert(model, verify=False)
+    conversion.save(tmp_path / "saved")
+    for function in (conversion.model, tf.saved_model.load(str(tmp_path / "saved"))):
+        tensors = [tf.constant(x), tf.constant(w)]
+        with tf.GradientTape() as tape:
+            tape.watch(tensors)
+            made = function(*tensors)["y0"]
+            total = tf.reduce_sum(made * made)
+        for index, gradient in enumerate(tape.gradient(total, tensors)):
+            direction = rng.normal(size=tensors[index].shape)
+            ends = [list(tensors), list(tensors)]
+            step = 1e-3
+            for sign, moved in zip((1, -1), ends, strict=True):
+                moved[index] = tensors[index] + sign * step * direction
+            sums = [float(tf.reduce_sum(tf.square(function(*moved)["y0"]))) for moved in ends]
+            # The sum is quadratic in either input: central differences are exact but for rounding.
+            difference = (sums[0] - sums[1]) / (2 * step)
+            slope = float(np.sum(gradient.numpy() * direction))
+            assert abs(slope - difference) <= 1e-9 * float(total) / step, (slope, difference)

@@ -65,6 +65,10 @@ _QDQ = """(float[1,2,4,4] x) => (float[1,2,4,4] y)
 EXAMPLES: dict[str, Example] = {
     "asymmetric-weights": _text(_QDQ.replace("{0, 0}", "{1, 0}"), "n2"),
     "bias-scale": _text(_QDQ, "n4"),
+    "saturating-sums": _text(
+        "(uint8[2,4] a, int8[4,3] w) => (int32[2,3] y) { y = MatMulInteger(a, w) }",
+        "n0",
+    ),
     "blocked-quantization": _text(
         "(int8[4,4] x) => (float[4,4] y) <float[2,4] s = {1,1,1,1,1,1,1,1}> "
         "{ y = DequantizeLinear<axis=0, block_size=2>(x, s) }",

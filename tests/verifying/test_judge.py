@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from trueport.fidelity import Verdict
+from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.judge import DEFAULT_K, judge, source_distance
 from trueport.verifying.verify import verify_runs
@@ -130,3 +131,52 @@ def test_single_elements_that_turn_over_are_not_strange() -> None:
     assert source_distance(source, truth, [truth * (1 + 2.0**-23)]) < 1
     assert source_distance(source[:50], truth, []) == float("inf")
     assert source_distance(source + 1, truth, [truth]) == 0, "nothing is rounded here"
+
+
+def test_which_element_a_chaotic_output_picks_is_chance() -> None:
+    """A softmax of huge equal logits: every rounding error picks other winners, and so may the target."""
+    truth = np.full(1000, 1e-3)
+    noisy = [np.eye(1000)[index] for index in (3, 500, 777)]
+    target = np.zeros(1000, np.float32)
+    target[:8] = 0.125
+    assert judge("y", [truth.astype(np.float32)], target, truth, noisy).verdict == Verdict.FAITHFUL
+
+
+def test_an_output_with_one_chaotic_run_is_not_chaotic() -> None:
+    truth = np.full(1000, 1e-3)
+    noisy = [np.eye(1000)[3], truth * 1.0000001, truth * 0.9999999]
+    target = np.zeros(1000, np.float32)
+    target[:8] = 0.125
+    assert judge("y", [truth.astype(np.float32)], target, truth, noisy).verdict == Verdict.DEPARTS
+
+
+class _Saturating(Model):
+    """A source that this CPU computes wrongly, and exactly otherwise."""
+
+    runtime = "onnxruntime"
+
+    def __init__(self, values: list[int], here: Model | None = None) -> None:
+        self.inputs, self.outputs = (), ()
+        self._values, self._here = np.array(values, np.int32), here
+
+    def as_run_here(self) -> Model | None:
+        return self._here
+
+    def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
+        return {"y": self._values}
+
+
+def test_a_saturating_runtime_is_named_and_the_target_is_right() -> None:
+    source = _Saturating([1, 2, 3, 4], here=_Saturating([1, 9, 3, 9]))
+    found = verify_runs([source], _Saturating([1, 2, 3, 4]), [{}], "no reference")
+    assert found.verdict == Verdict.FAITHFUL
+    (hint,) = found.hints
+    assert hint.startswith("ONNX Runtime saturates uint8 × int8 sums on this CPU: 2 of 4 values of output 'y'")
+    assert hint.endswith("the target is right")
+
+
+def test_a_saturating_target_is_judged_by_its_exact_sums() -> None:
+    target = _Saturating([1, 2, 3, 4], here=_Saturating([1, 9, 3, 4]))
+    found = verify_runs([_Saturating([1, 2, 3, 4])], target, [{}], "no reference")
+    assert found.verdict == Verdict.FAITHFUL
+    assert "1 of 4 values of output 'y' of the target are wrong when it is run here" in found.hints[0]

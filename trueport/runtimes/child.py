@@ -74,10 +74,17 @@ class ChildModel(Model):
             raise UsageError("memory can't be watched here: there is no /proc", where="memory", remedy="leave it out")
         self._where = path
         self._limits = limits
+        self._opened_by = (loader, environment, options)
         self._said = tempfile.TemporaryFile()  # noqa: SIM115  lives as long as the child
         self._process, self._connection = _start(environment, self._said)
         self._end = weakref.finalize(self, _end, self._process, self._connection)
         self.runtime, self.inputs, self.outputs = self._ask("load", loader, path, dict(options))
+
+    def as_run_here(self) -> Model | None:
+        if not self._ask("as_run_here"):
+            return None
+        loader, environment, options = self._opened_by
+        return ChildModel(loader, self._where, self._limits, environment, {**options, "exact_sums": False})
 
     def inner(self) -> Mapping[str, InnerValue]:
         found: Mapping[str, InnerValue] = self._ask("inner")
@@ -211,6 +218,8 @@ def main(handle: int) -> None:
                 answer: Any = (model.runtime, model.inputs, model.outputs)
             elif what == "machine":
                 answer = describe_machine()
+            elif what == "as_run_here":
+                answer = model.as_run_here() is not None
             else:
                 answer = getattr(model, what)(*arguments)
             message = pickle.dumps((True, answer))

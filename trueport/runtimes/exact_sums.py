@@ -25,6 +25,7 @@ __all__ = ["has_saturating_sums", "saturates_here", "with_exact_sums"]
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 _SHIFT = 128
 _DEQUANTIZE = "DequantizeLinear"
+_BYTES = (TensorProto.UINT8, TensorProto.INT8)
 _PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
@@ -87,13 +88,14 @@ def _rewrite(graph: onnx.GraphProto, types: Mapping[str, int]) -> bool:
 
 
 def _dequantized_weights(graph: onnx.GraphProto, types: Mapping[str, int]) -> set[str]:
-    """Return what int8 is dequantized to where it meets dequantized uint8: the optimizer makes integer sums of both."""
+    """Return what int8 weights are dequantized to: ONNX Runtime's optimizer makes integer sums of such products.
+
+    Data may be int8 as well: on the CPUs in question the optimizer moves it to uint8.
+    """
     quantized = {n.output[0]: types.get(n.input[0]) for n in graph.node if n.op_type == _DEQUANTIZE}
     pairs = [(_input(node, 0), _input(node, 1)) for node in graph.node if node.op_type in _PRODUCTS and not node.domain]
     return {
-        weight
-        for data, weight in pairs
-        if quantized.get(data) == TensorProto.UINT8 and quantized.get(weight) == TensorProto.INT8
+        weight for data, weight in pairs if quantized.get(data) in _BYTES and quantized.get(weight) == TensorProto.INT8
     }
 
 

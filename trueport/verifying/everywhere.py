@@ -127,7 +127,10 @@ class _Run:
 
     def _record(self, model: Model, *, raises: bool) -> RecordedModel:
         self._count += 1
-        return record(model, self._samples, self._folder / f"runs-{self._count}", raises=raises)
+        found = record(model, self._samples, self._folder / f"runs-{self._count}", raises=raises)
+        # Under no setting: what this CPU computes wrongly is told once.
+        found.here = model.as_run_here() if raises else None
+        return found
 
     def _judged(self, sources: Sequence[Model], target: Model, wish: Asked) -> Verification:
         allowed = self._asked.allowed_ulps

@@ -79,6 +79,8 @@ class Opening:
 
     def _in_child(self, setting: Setting) -> ChildModel:
         loader, options = f"{load_model.__module__}:{load_model.__name__}", dict(setting.options)
+        if setting.runtime == "onnxruntime":
+            options["exact_sums"] = True
         if setting.runtime in ("tensorflow", "tflite") and self.options.signature is not None:
             options["signature"] = self.options.signature
         if setting.runtime == "tensorflow":

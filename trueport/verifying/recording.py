@@ -54,6 +54,11 @@ class RecordedModel(Model):
         self.runtime, self.inputs, self.outputs = model.runtime, model.inputs, model.outputs
         self._store = _Store(folder)
         self.failures: dict[int, Exception] = {}
+        self.here: Model | None = None
+        """the model as this CPU computes it, where that is known to be wrong"""
+
+    def as_run_here(self) -> Model | None:
+        return self.here
 
     def keep(self, sample: Sample, outputs: dict[str, Any]) -> None:
         """Write the outputs for one sample."""

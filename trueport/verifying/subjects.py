@@ -132,7 +132,8 @@ def _tflite_source(source: Any, options: Options, running: Running) -> Subject:
 
 def _onnx_executions(held: Any, registry: Registry, name: str, running: Running) -> list[Model]:
     if running.limits is not None:
-        return [in_child(_file(held), running.limits, optimize=optimize) for optimize in (False, True)]
+        settings = [{"optimize": optimize, "exact_sums": True} for optimize in (False, True)]
+        return [in_child(_file(held), running.limits, **chosen) for chosen in settings]
     found = load_sources(held, [mapping for mapping in registry if mapping.reference])
     if isinstance(found, str):
         raise InvalidModel(found, where=name, remedy="declare custom operators with reference=… (--ops FILE)")
@@ -148,7 +149,7 @@ def as_target(target: Any, options: Options, running: Running | None = None) -> 
     signed = options.signature is not None and _has_signatures(target)
     named: dict[str, Any] = {"signature": options.signature} if signed else {}
     if running is not None and running.limits is not None:
-        return in_child(_file(target), running.limits, **named)
+        return in_child(_file(target), running.limits, exact_sums=True, **named)
     if isinstance(target, (bytes, bytearray)):
         return TfliteModel(bytes(target), **named)
     if isinstance(target, (onnx.ModelProto, ir.Model)):
@@ -159,11 +160,11 @@ def as_target(target: Any, options: Options, running: Running | None = None) -> 
             )
         return found[-1]
     if isinstance(target, (str, Path)) and (not Path(target).suffix or is_tflite(target)):
-        return load_model(target, **named)
+        return load_model(target, exact_sums=True, **named)
     if is_tensorflow(target):
         captured = capture_source(target, options)
         return FunctionModel(captured.function, captured.function, ArtifactMap(captured.inputs, captured.outputs))
-    return load_model(target)
+    return load_model(target, exact_sums=True)
 
 
 def _has_signatures(target: Any) -> bool:

@@ -62,7 +62,7 @@ def _convolve_2d(x: Tensor, w: Tensor, window: Window, groups: int, bias: Tensor
     return y + bias
 
 
-def _with_gradient(x: Tensor, w: Tensor, window: Window, groups: int, padding: str) -> Tensor:
+def _with_gradient(x: Tensor, w: Tensor, window: Window, groups: int, padding: Any) -> Tensor:
     """Convolve with groups or dilations, whose gradients TensorFlow's CPU kernels have only with oneDNN."""
 
     @tf.custom_gradient  # type: ignore[untyped-decorator]

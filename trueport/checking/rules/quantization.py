@@ -126,7 +126,7 @@ def partial(subject: Subject) -> Iterator[Hit]:
 @rule(
     "saturating-sums",
     Severity.WARNING,
-    "multiplies uint8 data by int8 weights: on x86 CPUs without VNNI, ONNX Runtime adds two such products in 16 bits "
+    "multiplies 8-bit data by int8 weights: on x86 CPUs without VNNI, ONNX Runtime adds two such products in 16 bits "
     "and saturates, so its results depend on the CPU; a converted model computes the exact sums",
     remedy="quantize the weights as uint8, or with 7 bits (reduce_range=True)",
 )
@@ -137,8 +137,9 @@ def saturating_sums(subject: Subject) -> Iterator[Hit]:
             data = _D.UINT8 if summed.data is None else _dtype(node, summed.data)
             weights = [_input(node, weight) for weight, _ in summed.weights]
         elif node.op_type in _SUMS and not node.domain:
-            # ONNX Runtime's optimizer makes such a sum of dequantized operands.
+            # ONNX Runtime's optimizer makes such a sum of dequantized operands, and moves int8 data to uint8.
             data, weights = _quantized_dtype(node, 0), [_quantized(node, 1)]
+            data = _D.UINT8 if data == _D.INT8 else data
         else:
             continue
         if data == _D.UINT8 and any(_is_wide(weight) for weight in weights):

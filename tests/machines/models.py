@@ -1,0 +1,103 @@
+"""Models converted under one setting and run under another: those of the benchmarks, and real ones from packages.
+
+    python -m tests.machines.models convert      # once, under any setting: SavedModels, references, noise
+    python -m tests.machines.models              # under each setting: run all, judge by the stored references
+
+The references come with the conversions: the float64 reference of the source, its noise and its own runs, which do not
+depend on the setting under which the SavedModel is run.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import trueport
+from bench.models import CACHE, CATALOGUE
+from tests.real.models import MODELS, fetch
+from trueport.backends.tensorflow.registry import registry
+from trueport.errors import NoOracle
+from trueport.fidelity import Verdict
+from trueport.frontends.onnx.load import load_onnx
+from trueport.runtimes.detect import load_sources
+from trueport.verifying.judge import judge
+from trueport.verifying.oracle import OnnxOracle
+
+__all__ = ["convert", "failures"]
+
+FOLDER = Path(os.environ.get("TRUEPORT_MACHINES", CACHE / "machines"))
+
+
+def sources() -> Iterator[tuple[str, Path, list[Mapping[str, Any]]]]:
+    """Yield name, file and samples of every model."""
+    for bench in CATALOGUE:
+        yield bench.name, bench.file(CACHE), [bench.sample()]
+    for real in MODELS:
+        if not real.slow:
+            yield real.name.replace(":", "-"), fetch(real), real.feeds(np.random.default_rng(0))[:2]
+
+
+def convert() -> None:
+    """Convert every model that is not there yet, and store what it is judged by."""
+    for name, path, samples in sources():
+        place = FOLDER / name
+        if (place / "expected.pickle").exists():
+            continue
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        trueport.convert_file(path, place / "saved_model", verify=False)
+        expected = [_expected(path, feeds) for feeds in samples]
+        (place / "expected.pickle").write_bytes(pickle.dumps(expected))
+        print(f"converted {name}", file=sys.stderr, flush=True)
+
+
+def _expected(path: Path, feeds: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return inputs, runs of the source, float64 reference (None where there is none) and noisy runs."""
+    models = load_sources(path)
+    assert not isinstance(models, str), models
+    runs = [model.run(feeds) for model in models]
+    oracle = OnnxOracle(load_onnx(path), registry())
+    try:
+        truth, noisy = oracle.run(feeds)
+    except NoOracle:
+        return feeds, runs, None, []
+    return feeds, runs, truth, noisy
+
+
+def failures() -> Iterator[tuple[str, str]]:
+    """Run every converted model here; yield its name and "" or what is wrong."""
+    for place in sorted(path.parent for path in FOLDER.glob("*/expected.pickle")):
+        model = trueport.load(place / "saved_model")
+        wrong = []
+        for feeds, runs, truth, noisy in pickle.loads((place / "expected.pickle").read_bytes()):
+            got = model.run(feeds)
+            for name in got:
+                reference = None if truth is None else truth[name]
+                found = judge(name, [run[name] for run in runs], got[name], reference, [run[name] for run in noisy])
+                wrong += [f"{name}: {found.why}"] * (found.verdict != Verdict.FAITHFUL)
+        yield place.name, "; ".join(wrong[:3])
+
+
+def main(arguments: list[str]) -> int:
+    """Convert, or run and print what fails; return the number of failures."""
+    if arguments == ["convert"]:
+        convert()
+        return 0
+    passed = failed = 0
+    for name, wrong in failures():
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+        if wrong:
+            print(f"FAIL {name}: {wrong}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed
+
+
+if __name__ == "__main__":
+    raise SystemExit(bool(main(sys.argv[1:])))
