@@ -127,6 +127,7 @@ MEASURED: dict[str, Callable[[onnx.ModelProto], None]] = {
     "lithuanian-case": _loses_the_dot,
     "recurrent-activations": _runtime_refuses,
     "rotary-packed-batch": _runtime_ignores,
+    "scatter-reduction": _runtime_refuses,
     "strings-mixed": _runtime_refuses,
     "weights-prepacked": _runtime_ignores,
 }

@@ -4,18 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import onnx_ir as ir
+
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.indices import element_positions, from_front
+from trueport.backends.tensorflow.refusals import refused
 from trueport.backends.tensorflow.shapes import moving, of_rank, shape_of
 from trueport.backends.tensorflow.sizes import size_of
-from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
+from trueport.fidelity import AGAINST_TERMS, BITWISE, Limit, accumulation
+from trueport.ir.dtypes import COMPLEX
 from trueport.mapping.declare import maps
+from trueport.mapping.examples import example
 
 __all__: list[str] = []
 
 
-@maps("ScatterElements", audited=18, error=accumulation(against=AGAINST_TERMS))
+def _is_unordered(node: ir.Node) -> bool:
+    """True if strings are to be combined, or complex numbers compared."""
+    reduction = node.attributes.get_string("reduction", "none")
+    dtype = node.inputs[0].dtype if node.inputs[0] is not None else None
+    return (dtype == ir.DataType.STRING and reduction != "none") or (dtype in COMPLEX and reduction in ("max", "min"))
+
+
+def _unordered(shown: str) -> Limit:
+    """The schemas allow every reduction of every type; ``shown`` by a graph."""
+    return refused(
+        "scatter-reduction",
+        _is_unordered,
+        "strings have no sum, product, maximum or minimum here, complex numbers no maximum or minimum",
+        'take reduction "none", or scatter real and imaginary parts apart',
+        example=example(shown),
+    )
+
+
+@maps(
+    "ScatterElements",
+    audited=18,
+    error=accumulation(against=AGAINST_TERMS),
+    limits=[
+        _unordered(
+            "(complex64[4] x, int64[2] i, complex64[2] u) => (complex64[4] y) "
+            '{ y = ScatterElements<reduction = "max">(x, i, u) }'
+        )
+    ],
+)
 def scatter_elements(
     t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str
 ) -> Tensor:
@@ -25,7 +58,17 @@ def scatter_elements(
     return _shaped_like(flat, data)
 
 
-@maps("ScatterND", audited=18, error=accumulation(against=AGAINST_TERMS))
+@maps(
+    "ScatterND",
+    audited=18,
+    error=accumulation(against=AGAINST_TERMS),
+    limits=[
+        _unordered(
+            "(complex64[4] x, int64[2, 1] i, complex64[2] u) => (complex64[4] y) "
+            '{ y = ScatterND<reduction = "min">(x, i, u) }'
+        )
+    ],
+)
 def scatter_nd(t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, reduction: str) -> Tensor:
     depth = size_of(indices, -1, tf.int64)
     indices = from_front(indices, shape_of(data)[:depth])
