@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from generate_api import api_page
+from generate_devices import devices_page
 from generate_rules import rules_page
 
 from trueport import errors
@@ -54,6 +55,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "api.md": api_page,
     "check-rules.md": rules_page,
+    "devices.md": devices_page,
 }
 
 

@@ -96,6 +96,11 @@ EXAMPLES: dict[str, Example] = {
     ),
     "metadata-aside": Example(_with_metadata, ("metadata 'author'", "doc string")),
     "narrow-quantization": _text("(int16[N] x) => (float[N] y) <float s = {0.5}> { y = DequantizeLinear(x, s) }", "n0"),
+    "no-gpu-kernel": _text(
+        "(string[2] x, string[2] z, float[2] w) => (string[2] y, float[2] v) { y = StringConcat(x, z) v = Relu(w) }",
+        "n0",
+        opset=22,
+    ),
     "open-dims": _text("(float[N,3] x) => (float[N,3] y) { y = Relu(x) }", "input 'x'", "output 'y'"),
     "opset-raised": _text("(float[2,3,4] x) => (float[2,3,4] y) { y = Softmax<axis=1>(x) }", "n0", opset=11),
     "partial-quantization": _text(
@@ -147,6 +152,26 @@ def test_a_rule_names_its_places(rule: str) -> None:
 def test_nothing_is_said_of_a_plain_model() -> None:
     plain = parsed("(float[2,3] x) => (float[2,3] y) { y = Relu(x) }")
     assert trueport.check(plain).remarks == ()
+
+
+def test_a_missing_gpu_kernel_is_told_as_what_the_registry_says() -> None:
+    model = parsed("(int32[2] x, int32[2] z) => (int32[2] y) { t = Div(x, z) u = Add(t, z) y = Div(u, x) }")
+    report = trueport.check(model, to="tensorflow")
+    remarks = [remark for remark in report.remarks if remark.rule == "no-gpu-kernel"]
+    assert [remark.node for remark in remarks] == ["n0", "n2"]
+    assert {remark.because for remark in remarks} == {
+        "TensorFlow 2.21 registers no GPU kernel for TruncateDiv (T=int32), which is emitted here: with soft placement "
+        "it would run on the CPU; not run here"
+    }
+    assert {remark.severity for remark in remarks} == {Severity.NOTE}
+    assert report.fidelity <= Fidelity.EXACT
+
+
+def test_what_an_operator_of_the_users_emits_is_not_told(tmp_path: Path) -> None:
+    module = tmp_path / "mine.py"
+    module.write_text("from trueport import maps\n@maps('Div')\ndef div(t, A, B):\n    return A\n", "utf-8")
+    model = parsed("(int32[2] x, int32[2] z) => (int32[2] y) { y = Div(x, z) }")
+    assert "no-gpu-kernel" not in {remark.rule for remark in trueport.check(model, ops=[module]).remarks}
 
 
 def test_a_bias_in_the_scale_of_the_product_is_fine() -> None:
