@@ -29,6 +29,7 @@ PARTS = (
     "locate",
     "k",
     "tf2onnx",
+    "versions",
 )
 
 
@@ -58,6 +59,15 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
         return conversion.report(found)
     if part == "tf2onnx":
         return _tf2onnx(options)
+    if part == "versions":
+        from bench import versions
+
+        settings = {"base": options.base, "rounds": options.rounds or 20, "threads": options.threads}
+        compared = []
+        for model in _shown(part, models):
+            compared.append(versions.measure(model, CACHE, **settings))
+            print(versions.line(compared[-1]), file=sys.stderr, flush=True)
+        return versions.report(compared, options.base)
     if part == "faults":
         from bench.faults.faithful import run_faithful
         from bench.faults.trials import APART, run_faults
@@ -132,6 +142,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--apart", action="store_true", help="faults into models that no rule was made with")
     parser.add_argument("--jobs", type=int, default=1, help="trials of faults that run at a time")
     parser.add_argument("--seed", type=int, default=0, help="which faults, where, in which order")
+    parser.add_argument("--base", default="HEAD~1", help="the earlier commit, for `versions`")
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")
     return parser.parse_args()
 
