@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trueport.errors import OutputExists, UsageError
+from trueport.errors import OutputExists, RunFailed, TrueportError, UsageError
 from trueport.frontends.tensorflow.sources import Options
 from trueport.frontends.torch.sources import TorchOptions
+from trueport.quoting import one_line
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import ChildModel, Limits
 from trueport.runtimes.machine import Machine, describe_machine
@@ -125,6 +126,7 @@ def locate(
     paired = PairedModel(model, pair(plain.inputs, model.inputs, "inputs"), outputs)
     oracle = subject.make_oracle()
     inputs = list(feed(Feeding(data, samples, seed, dims), plain, paired, oracle))
+    _check_runs(paired, inputs)
     settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
     found = pursue(oracle, subject.executions, paired, outputs, inputs, **settings)
     others = _others(Opening("target", target, model, options, running), paired)
@@ -134,6 +136,21 @@ def locate(
     place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else None
     made = write_reproducer(located.culprit, located.feeds, place, registry=known, k=k, anonymize=anonymize)
     return replace(located, reproducer=str(made))
+
+
+def _check_runs(target: PairedModel, inputs: Sequence[Mapping[str, Any]]) -> None:
+    """Raise `RunFailed` if the target does not run: there are no values to compare then."""
+    for feeds in inputs[:1]:
+        try:
+            target.run(feeds)
+        except TrueportError:
+            raise
+        except Exception as error:  # any runtime's own error type
+            raise RunFailed(
+                f"cannot locate a difference because the target fails: {one_line(error, 300)}",
+                where="target",
+                remedy="`trueport verify --everywhere` tells under which settings of its runtime it runs",
+            ) from error
 
 
 def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable[[str], None] | None) -> Verification:

@@ -85,6 +85,7 @@ _MAPS = "(seq(map(int64,float)) m, float[2] x) => (float[2] y) { y = Relu(x) }"
 _UNLIKE = {"m": [{1: 1.0}, {2: 1.0}], "x": np.ones(2, np.float32)}
 _BEND = "(float[3] x) => (float[3] y) { y = com.acme.Bend(x) }"
 _GATHER = "(float[3] x) => (float[3] y) { i = Cast<to=7>(x) y = Gather(x, i) }"
+_FINE = "(float[3] x) => (float[3] y) { y = Relu(x) }"
 _TWO = "(float[2,3] x) => (float[2,3] y) { t = Relu(x) y = %s(t) }"
 _DET = "(double[3,3] x) => (double y) { d = Det(x) y = %s(d) }"
 _JOINED = "(float[2] x) => (float[4] y) { s = SequenceConstruct(x, x) %s }"
@@ -164,6 +165,10 @@ CASES = [
     Case("locate-in-a-tflite-source", lambda: cli("locate", _tflite(), _tflite())),
     Case("locate-with-little-memory", lambda: cli("locate", model(), model("target.onnx"), "--memory", "1MB")),
     Case("locate-on-no-inputs", lambda: trueport.locate(model(), model("target.onnx"), data=[])),
+    Case(
+        "locate-in-a-target-that-fails",
+        lambda: trueport.locate(_named("a.onnx", _FINE), _named("b.onnx", _GATHER), data=[{"x": np.full(3, 9.0, "f")}]),
+    ),
     Case("locate-anonymize-a-function", _anonymous_function),
     Case("locate-in-a-module-as-target", lambda: trueport.locate(_named("a.onnx", _TWO % "Relu"), torch.nn.ReLU())),
     _located("locate-without-kernels", _DET % "Neg", _DET % "Abs"),
