@@ -142,6 +142,14 @@ def test_which_element_a_chaotic_output_picks_is_chance() -> None:
     assert judge("y", [truth.astype(np.float32)], target, truth, noisy).verdict == Verdict.FAITHFUL
 
 
+def test_random_values_are_not_chaotic() -> None:
+    """Draws leave some elements as they are; a target that differs there departs."""
+    rng = np.random.default_rng(0)
+    truth, *noisy = (rng.integers(0, 2, 100).astype(np.float64) for _ in range(4))
+    target = 1 - truth.astype(np.float32)
+    assert judge("y", [truth.astype(np.float32)], target, truth, noisy).verdict == Verdict.DEPARTS
+
+
 def test_an_output_with_one_chaotic_run_is_not_chaotic() -> None:
     truth = np.full(1000, 1e-3)
     noisy = [np.eye(1000)[3], truth * 1.0000001, truth * 0.9999999]

@@ -218,15 +218,19 @@ def _truth_and_floor(
     errs = [run.astype(wide) for run in noisy]
     with np.errstate(all="ignore"):
         floor = _floor(truth, [*runs, *errs])
-        return truth, _pooled(floor) if _is_chaotic(truth, errs) else floor
+        return truth, _pooled(floor) if _is_chaotic(truth, floor, errs) else floor
 
 
-def _is_chaotic(truth: np.ndarray, noisy: Sequence[np.ndarray]) -> bool:
-    """True if every run with rounding errors is far from the truth: a softmax of huge, nearly equal logits."""
+def _is_chaotic(truth: np.ndarray, floor: np.ndarray, noisy: Sequence[np.ndarray]) -> bool:
+    """True if rounding errors move every element, and every run far away: a softmax of huge, nearly equal logits.
+
+    A random operator moves some elements and leaves others as they are.
+    """
     counted = np.isfinite(truth)
-    size = float(np.linalg.norm(truth[counted]))
-    away = [float(np.linalg.norm((run - truth)[counted & np.isfinite(run)])) for run in noisy]
-    return len(away) >= _CHAOS_RUNS and size > 0 and min(away) > _CHAOS * size
+    if len(noisy) < _CHAOS_RUNS or not np.any(counted) or np.any(floor[counted] <= _CHAOS * np.abs(truth[counted])):
+        return False
+    away = min(float(np.linalg.norm((run - truth)[counted & np.isfinite(run)])) for run in noisy)
+    return away > _CHAOS * float(np.linalg.norm(truth[counted]))
 
 
 def _pooled(floor: np.ndarray) -> np.ndarray:

@@ -23,9 +23,9 @@ class Saturation:
         self._worst: dict[tuple[str, str], tuple[int, int]] = {}
 
     def look(self, feeds: Mapping[str, Any], exact: Mapping[str, Mapping[str, Any]]) -> None:
-        """Count the values that differ from the exact ones; ``exact`` has the outputs of each side."""
+        """Count the values that differ from the exact ones; ``exact`` has each side's outputs, none if it failed."""
         for side, model in self._models.items():
-            for name, value in model.run(feeds).items():
+            for name, value in model.run(feeds).items() if exact[side] else ():
                 wrong, of = _differing(value, exact[side][name])
                 if wrong > self._worst.get((side, name), (0, 0))[0]:
                     self._worst[side, name] = (wrong, of)

@@ -86,8 +86,7 @@ def verify_runs(
             rejected += 1
             continue
         got, failure = _target_run(target, feeds)
-        if not failure:
-            saturation.look(feeds, {"source": runs[0], "target": got})
+        saturation.look(feeds, {"source": runs[0], "target": got})
         truth, noisy = (None, []) if random or failure else truth_of(feeds)
         group = special if getattr(feeds, "special", False) else worst
         group.samples += 1
