@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.machines import masked
-from tests.machines.settings import SETTINGS, Setting
+from tests.machines.settings import ROOT, SETTINGS, Setting, environment_of
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "machines.md"
 MARKS = ("<!-- table -->", "<!-- end of table -->")
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow")
@@ -79,15 +78,9 @@ def main() -> int:
 
 def run(setting: Setting, part: str, folder: Path) -> Cell:
     """Run one part in a process with the setting's environment."""
-    environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **setting.variables}
-    paths = [str(ROOT)]
-    if setting.masked:
-        if masked.why_not():
-            return _shown(Cell(setting.name, part, 0, 1, f"not run: {masked.why_not()}"))
-        hidden = masked.environment(folder)
-        paths.insert(0, hidden.pop("PYTHONPATH"))
-        environment |= hidden
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
+    if setting.masked and masked.why_not():
+        return _shown(Cell(setting.name, part, 0, 1, f"not run: {masked.why_not()}"))
+    environment = environment_of(setting, folder)
     done = subprocess.run([sys.executable, *PARTS[part]], cwd=ROOT, env=environment, capture_output=True, text=True)
     counts = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|error)", done.stdout)}
     failed = counts.get("failed", 0) + counts.get("error", 0) or int(done.returncode > 0 and not counts)

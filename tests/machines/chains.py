@@ -19,6 +19,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import trueport
+from tests.machines.settings import print_failures
 from trueport.fidelity import Verdict
 
 __all__ = ["Convolution", "convolutions", "failures", "model_of", "products"]
@@ -185,16 +186,5 @@ def failures(pattern: str = "") -> Iterator[tuple[str, str]]:
         yield name, "; ".join(wrong[:5]) or found.skipped
 
 
-def main(pattern: str = "") -> int:
-    """Print what fails, then the count; return the number of failures."""
-    passed = failed = 0
-    for name, wrong in failures(pattern):
-        passed, failed = passed + (not wrong), failed + bool(wrong)
-        if wrong:
-            print(f"FAIL {name}: {wrong}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed
-
-
 if __name__ == "__main__":
-    raise SystemExit(bool(main(*sys.argv[1:2])))
+    raise SystemExit(bool(print_failures(failures(*sys.argv[1:2]))))

@@ -21,6 +21,7 @@ import numpy as np
 
 import trueport
 from bench.models import CACHE, CATALOGUE
+from tests.machines.settings import print_failures
 from tests.real.models import MODELS, fetch
 from trueport.backends.tensorflow.registry import registry
 from trueport.errors import NoOracle
@@ -90,13 +91,7 @@ def main(arguments: list[str]) -> int:
     if arguments == ["convert"]:
         convert()
         return 0
-    passed = failed = 0
-    for name, wrong in failures():
-        passed, failed = passed + (not wrong), failed + bool(wrong)
-        if wrong:
-            print(f"FAIL {name}: {wrong}", flush=True)
-    print(f"{passed} passed, {failed} failed")
-    return failed
+    return print_failures(failures())
 
 
 if __name__ == "__main__":

@@ -8,10 +8,16 @@ sets, NumPy, OpenBLAS and PyTorch likewise, one thread or two, XLA. ONNX Runtime
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
-__all__ = ["SETTINGS", "Setting"]
+from tests.machines import masked
+
+__all__ = ["ROOT", "SETTINGS", "Setting", "environment_of", "print_failures"]
+
+ROOT = Path(__file__).parents[2]
 
 _NUMPY_OFF = "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
 
@@ -61,3 +67,22 @@ SETTINGS: tuple[Setting, ...] = (
         masked=True,
     ),
 )
+
+
+def environment_of(setting: Setting, folder: Path) -> dict[str, str]:
+    """Return the variables of a process under a setting; ``folder`` holds what a masked one needs."""
+    variables = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **setting.variables}
+    hidden = masked.environment(folder) if setting.masked else {}
+    paths = [hidden.pop("PYTHONPATH"), str(ROOT)] if hidden else [str(ROOT)]
+    return {**variables, **hidden, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def print_failures(found: Iterable[tuple[str, str]]) -> int:
+    """Print each name with what is wrong with it, if anything is, then the count; return the number of failures."""
+    passed = failed = 0
+    for name, wrong in found:
+        passed, failed = passed + (not wrong), failed + bool(wrong)
+        if wrong:
+            print(f"FAIL {name}: {wrong}", flush=True)
+    print(f"{passed} passed, {failed} failed")
+    return failed

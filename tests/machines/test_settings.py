@@ -11,27 +11,17 @@ from pathlib import Path
 import pytest
 
 from tests.machines import masked
-from tests.machines.settings import SETTINGS
+from tests.machines.settings import ROOT, SETTINGS, environment_of
 
-ROOT = Path(__file__).parents[2]
 BY_NAME = {setting.name: setting for setting in SETTINGS}
 EMULATOR = "qemu-x86_64"
 
 
-def python(setting: str, *arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run Python in the environment of a setting."""
-    chosen = BY_NAME[setting]
-    environment = {**os.environ, **chosen.variables, "TF_CPP_MIN_LOG_LEVEL": "3"}
-    paths = [str(ROOT)]
-    if chosen.masked:
-        assert folder is not None
-        hidden = masked.environment(folder)
-        paths.insert(0, hidden.pop("PYTHONPATH"))
-        environment |= hidden
-    environment["PYTHONPATH"] = os.pathsep.join(paths)
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1500
-    )
+def python(setting: str, *arguments: str, folder: Path = Path()) -> subprocess.CompletedProcess[str]:
+    """Run Python in the environment of a setting; ``folder`` is for what a masked one needs."""
+    environment = environment_of(BY_NAME[setting], folder)
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=1500)
 
 
 @pytest.mark.parametrize("setting", ["oneDNN off", "oneDNN on"])
