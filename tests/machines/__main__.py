@@ -26,11 +26,12 @@ MARKS = ("<!-- table -->", "<!-- end of table -->")
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow")
 PARTS: dict[str, tuple[str, ...]] = {
     "ONNX's suite": ("tests/conformance/run_suite.py",),
-    "fused chains": ("-m", "tests.machines.chains"),
-    "operators": (*PYTEST, "tests/grid"),
-    "gradients, shapes": (*PYTEST, "tests/backends"),
-    "TensorFlow sources": (*PYTEST, "tests/frontends"),
-    "PyTorch sources": (*PYTEST, "tests/torch"),
+    "fused chains": ("-m", "tests.machines.chains", "^2-D|products"),
+    "integers, convolutions": (
+        *PYTEST,
+        *(f"tests/grid/test_{name}.py" for name in ("conv", "quantize", "quantized_models", "contrib", "linear")),
+        "tests/runtimes/test_exact_sums.py",
+    ),
     "models": ("-m", "tests.machines.models"),
 }
 EXPECTED_FAILURES = {"ONNX's suite": 1}
