@@ -23,7 +23,7 @@ from tests.machines.settings import ROOT, SETTINGS, Setting, environment_of
 
 PAGE = ROOT / "docs" / "machines.md"
 MARKS = ("<!-- table -->", "<!-- end of table -->")
-PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow")
+PYTEST = ("-m", "pytest", "-p", "no:cacheprovider", "-m", "not slow")
 PARTS: dict[str, tuple[str, ...]] = {
     "ONNX's suite": ("tests/conformance/run_suite.py",),
     "fused chains": ("-m", "tests.machines.chains", "^2-D|products"),
