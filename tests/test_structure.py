@@ -18,6 +18,7 @@ FILES = sorted(ROOT.rglob("*.py"))
 
 LEVELS = {
     "errors": 0,
+    "locks": 0,
     "quiet": 0,
     "quoting": 0,
     "lazy": 1,

@@ -18,6 +18,7 @@ from trueport.errors import (
     TrueportError,
     Unsupported,
     UsageError,
+    WriteFailed,
 )
 from trueport.lazy import defer
 
@@ -47,6 +48,7 @@ __all__ = [
     "TrueportError",
     "Unsupported",
     "UsageError",
+    "WriteFailed",
     "check",
     "convert",
     "convert_file",

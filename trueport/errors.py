@@ -9,6 +9,7 @@
     ├── InvalidInput          run time: a missing input, a wrong name, rank or dtype
     ├── RunFailed             a model fails on its inputs; in a process of its own it died, or took too long or too much
     ├── OutputExists          the place to write to is taken
+    ├── WriteFailed           the output can't be written: a full disk, a read-only folder, a limit of the system
     ├── MissingDependency     a framework that this step needs is not installed
     └── UsageError            the call itself is wrong (unknown target, unknown option value)
 
@@ -35,6 +36,7 @@ __all__ = [
     "TrueportError",
     "Unsupported",
     "UsageError",
+    "WriteFailed",
 ]
 
 
@@ -91,7 +93,11 @@ class RunFailed(TrueportError):
 
 
 class OutputExists(TrueportError):
-    """The output path is taken and overwriting was not asked for."""
+    """The output path is taken, and may not be overwritten."""
+
+
+class WriteFailed(TrueportError):
+    """The output can't be written: a full disk, a read-only folder, a name that is too long."""
 
 
 class MissingDependency(TrueportError):

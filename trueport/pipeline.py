@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trueport import __version__
-from trueport.backends.writing import check_free, written_aside
+from trueport.backends.writing.claim import claimed, write_failures_named
 from trueport.checking.assess import refusals, refuse_unsupported
 from trueport.checking.remarks import Remark
 from trueport.checking.rules import examine
@@ -158,7 +158,8 @@ class Conversion:
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the SavedModel or the .onnx file: whole or not at all."""
         target = Path(path)
-        with written_aside(target, overwrite=overwrite) as fresh:
+        claim = claimed(target, self.route.target, overwrite=overwrite)
+        with claim as place, place.written_aside() as fresh, write_failures_named(target):
             self.route.write(fresh)
         return target
 
@@ -211,15 +212,16 @@ def convert_file(
             where=str(target),
             remedy="name a folder for a SavedModel, like saved_model/, or a file like model.onnx or model.tflite",
         )
-    check_free(target, overwrite=overwrite)
-    job = Job(choose_route(source, _FORMS.get(target.suffix, "tensorflow"), ops, options), progress)
-    job.analyse()
-    job.emit()
-    with written_aside(target, overwrite=overwrite) as fresh:
-        with job.stage("write"):
-            job.route.write(fresh)
-        comparison = job.verify(fresh, data) if verify else None
-        measured = job.profile(fresh, data) if profile else None
+    form = _FORMS.get(target.suffix, "tensorflow")
+    with claimed(target, form, overwrite=overwrite) as claim:
+        job = Job(choose_route(source, form, ops, options), progress)
+        job.analyse()
+        job.emit()
+        with claim.written_aside() as fresh:
+            with job.stage("write"), write_failures_named(target):
+                job.route.write(fresh)
+            comparison = job.verify(fresh, data) if verify else None
+            measured = job.profile(fresh, data) if profile else None
     return job.report(str(target), comparison, measured, target)
 
 

@@ -22,6 +22,7 @@ import pytest
 from tests.errors import (
     cases_backends,
     cases_files,
+    cases_outputs,
     cases_passes,
     cases_running,
     cases_tensorflow,
@@ -40,6 +41,7 @@ MESSAGES = Path(__file__).parent / "messages"
 WITHOUT_CASE = Path(__file__).parent / "without_case.txt"
 _MODULES = (
     cases_files,
+    cases_outputs,
     cases_usage,
     cases_running,
     cases_tensorflow,

@@ -83,7 +83,11 @@ def test_a_saved_model_cut_at_an_inner_tensor(tmp_path: Path) -> None:
 def test_weights_in_a_file_of_their_own(tmp_path: Path) -> None:
     dense = keras.Sequential([keras.Input((64,)), keras.layers.Dense(64)])
     converted(dense, tmp_path, external_data=True)
-    assert (tmp_path / "made.onnx.data").stat().st_size >= 64 * 64 * 4
+    (data,) = tmp_path.glob("made.onnx.????????.data")
+    assert data.stat().st_size >= 64 * 64 * 4
+    converted(dense, tmp_path, external_data=True, overwrite=True)
+    (other,) = tmp_path.glob("made.onnx.*")
+    assert other != data, "two writings share a data file"
 
 
 @pytest.mark.parametrize("opset", [13, 18, 26])

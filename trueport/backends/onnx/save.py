@@ -9,6 +9,7 @@ import onnx_ir as ir
 from onnx.checker import ValidationError
 from onnx.shape_inference import InferenceError
 
+from trueport.backends.writing.companions import companion_name
 from trueport.errors import EmitError
 from trueport.ir.provenance import plain_metadata
 from trueport.quoting import one_line
@@ -26,7 +27,7 @@ def write_onnx(model: ir.Model, path: Path, *, external_data: bool = False) -> N
     plain_metadata(model.graph)
     apart = external_data or _weights(model) >= EXTERNAL_FROM - (1 << 24)
     if apart:
-        ir.save(model, path, external_data=f"{path.name}.data", size_threshold_bytes=_EMBEDDED)
+        ir.save(model, path, external_data=companion_name(path.name), size_threshold_bytes=_EMBEDDED)
     else:
         ir.save(model, path)
     try:
