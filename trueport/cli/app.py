@@ -1,6 +1,7 @@
 """Commands: each parses its words, calls the library, shows the result and chooses the exit code.
 
-Exit codes: 0 faithful or no findings; 1 finished, but not shown to be faithful; 2 refused.
+Exit codes: 0 faithful or no findings; 1 finished, but not shown to be faithful; 2 refused; 128 and the signal's
+number when a signal ends the command.
 Nothing heavy is imported before a command runs, so that ``--help`` answers at once.
 """
 
@@ -13,6 +14,7 @@ import traceback
 import typer
 
 from trueport.cli import check, convert, inspection, report, verify
+from trueport.cli.signals import ended_by_signals
 from trueport.cli.words import REFUSED
 from trueport.errors import TrueportError
 
@@ -40,13 +42,21 @@ for command in (
 
 
 def main() -> None:
-    """Run a command; an error of ours is one screen on stderr and exit code 2."""
+    """Run a command; an error of ours or of the system is one screen on stderr and exit code 2."""
     verbose = not {"-v", "--verbose"}.isdisjoint(sys.argv[1:])
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "0" if verbose else "3")
     try:
-        app()
-    except TrueportError as error:
+        with ended_by_signals():
+            app()
+    except (TrueportError, OSError) as error:
         if verbose:
             traceback.print_exception(error)
-        typer.echo(f"trueport: {error}", err=True)
+        typer.echo(f"trueport: {_words(error)}", err=True)
         sys.exit(REFUSED)
+
+
+def _words(error: TrueportError | OSError) -> str:
+    """Return an error as the user reads it; the system's own ones (a full disk, no temporary folder) name a file."""
+    if isinstance(error, TrueportError) or not error.strerror:
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
