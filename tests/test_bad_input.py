@@ -96,6 +96,31 @@ def external_data_by_symlink(folder: Path) -> Path:
     return external(inner, "link.bin")
 
 
+def external_data_in_two_folders(folder: Path) -> Path:
+    store = folder / "store"
+    store.mkdir()
+    model = weighted()
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="here.bin")
+    second = model.graph.initializer.add()
+    second.CopyFrom(tensor)
+    second.name, second.external_data[0].value = "second", "there.bin"
+    for place in (folder / "inner" / "here.bin", store / "there.bin"):
+        place.parent.mkdir(exist_ok=True)
+        place.write_bytes(b"\0" * 7200)
+    (folder / "inner" / "model.onnx").symlink_to(write(store, model))
+    return folder / "inner" / "model.onnx"
+
+
+def external_data_at_a_negative_offset(folder: Path) -> Path:
+    path = external(folder, "weights.bin")
+    model = onnx.load(path, load_external_data=False)
+    model.graph.initializer[0].external_data[1].value = "-8"
+    return write(folder, model)
+
+
 def cyclic(folder: Path) -> Path:
     nodes = [oh.make_node("Add", ["x", "b"], ["a"], "first"), oh.make_node("Relu", ["a"], ["b"], "second")]
     return write(folder, model_of([*nodes, oh.make_node("Relu", ["b"], ["y"])], [X], [Y]))
@@ -137,6 +162,8 @@ CASES: dict[Callable[[Path], Path], str] = {
     external_data_above: "leads out of the model's folder",
     external_data_absolute: "leads out of the model's folder",
     external_data_by_symlink: "leads out of the model's folder",
+    external_data_in_two_folders: "'here.bin', 'there.bin' are in different folders",
+    external_data_at_a_negative_offset: "is not a number >= 0",
     cyclic: "has a cycle",
     unknown_operator: "Reluu",
     opset_from_the_future: "imports opset 999",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,9 @@ from onnx import TensorProto, numpy_helper
 import trueport
 from tests.models import model_of
 from trueport.fidelity import Verdict
+from trueport.ir.reading import read_whole
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.runtimes.reference import ReferenceModel
 
 SIZES = ((3, 40), (40, 30), (30, 2))
 
@@ -119,3 +123,90 @@ def test_the_model_may_be_changed_before(tmp_path: Path) -> None:
     allowed = (len(w0) + len(w1)) * np.finfo(np.float32).eps * np.linalg.multi_dot([np.abs(array) for array in wide])
     error = np.abs(conversion.model(tf.constant(x))["h1"] - np.linalg.multi_dot(wide))
     assert np.all(error <= allowed)
+
+
+def cached(folder: Path) -> Path:
+    """A snapshot as Hugging Face's cache has it: model and data are links into a folder of blobs."""
+    blobs, snapshot = folder / "blobs", folder / "snapshots" / "5d0f2e8" / "onnx"
+    blobs.mkdir()
+    snapshot.mkdir(parents=True)
+    write(blobs, one_file=True).rename(blobs / "0a1b2c")
+    (blobs / "weights.bin").rename(blobs / "3d4e5f")
+    (snapshot / "model.onnx").symlink_to("../../../blobs/0a1b2c")
+    (snapshot / "weights.bin").symlink_to("../../../blobs/3d4e5f")
+    return snapshot / "model.onnx"
+
+
+def hard_linked(folder: Path) -> Path:
+    path = write(folder, one_file=True)
+    (folder / "second name.bin").hardlink_to(folder / "weights.bin")
+    return path
+
+
+def linked_beside_its_target(folder: Path) -> Path:
+    (folder / "store").mkdir()
+    write(folder / "store", one_file=True)
+    (folder / "model.onnx").symlink_to("store/model.onnx")
+    return folder / "model.onnx"
+
+
+def linked_data_below(folder: Path) -> Path:
+    path = write(folder, one_file=True)
+    (folder / "data").mkdir()
+    (folder / "weights.bin").rename(folder / "data" / "w")
+    (folder / "weights.bin").symlink_to("data/w")
+    return path
+
+
+@pytest.mark.parametrize("build", [cached, hard_linked, linked_beside_its_target, linked_data_below])
+def test_links_to_files(build: Callable[[Path], Path], tmp_path: Path) -> None:
+    path = build(tmp_path)
+    conversion = trueport.convert(path)
+    assert conversion.report.verdict == Verdict.FAITHFUL
+    for tensor in network().graph.initializer:
+        np.testing.assert_array_equal(conversion.model.weights[tensor.name], numpy_helper.to_array(tensor))
+    x = np.ones((2, 3), np.float32)
+    got = OnnxRuntimeModel(path)
+    np.testing.assert_array_equal(got.run({"x": x})["y"], OnnxRuntimeModel(network()).run({"x": x})["y"])
+    np.testing.assert_array_equal(got.constants()["w1"], numpy_helper.to_array(network().graph.initializer[1]))
+    np.testing.assert_allclose(ReferenceModel(read_whole(path)).run({"x": x})["y"], got.run({"x": x})["y"], rtol=1e-4)
+    went_in = conversion.report.went_in
+    assert went_in is not None and len(went_in.files) == 2
+
+
+def data_link_out_of_the_blobs(folder: Path) -> Path:
+    path = cached(folder)
+    (folder / "secret.bin").write_bytes(b"\0" * 10_000)
+    (path.parent / "weights.bin").unlink()
+    (path.parent / "weights.bin").symlink_to(folder / "secret.bin")
+    return path
+
+
+def location_into_the_blobs(folder: Path) -> Path:
+    path = cached(folder)
+    blob = path.resolve()
+    blob.write_bytes(onnx_with_location(blob, "../../../blobs/3d4e5f"))
+    return path
+
+
+def location_absolute(folder: Path) -> Path:
+    path = cached(folder)
+    blob = path.resolve()
+    blob.write_bytes(onnx_with_location(blob, str(blob.with_name("3d4e5f"))))
+    return path
+
+
+def onnx_with_location(path: Path, location: str) -> bytes:
+    proto = onnx.load(path, load_external_data=False)
+    for tensor in proto.graph.initializer:
+        next(entry for entry in tensor.external_data if entry.key == "location").value = location
+    return proto.SerializeToString()
+
+
+@pytest.mark.parametrize("build", [data_link_out_of_the_blobs, location_into_the_blobs, location_absolute])
+@pytest.mark.parametrize("read", [trueport.check, trueport.load], ids=["check", "load"])
+def test_what_leads_out_of_the_folder_is_refused(
+    build: Callable[[Path], Path], read: Callable[[Path], object], tmp_path: Path
+) -> None:
+    with pytest.raises(trueport.InvalidModel, match="leads out of the model's folder"):
+        read(build(tmp_path))

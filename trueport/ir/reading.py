@@ -8,9 +8,10 @@ import google.protobuf.message
 import onnx
 
 from trueport.errors import InvalidModel
+from trueport.ir.external import embed_external_data, external_tensors, locate_external_data
 from trueport.quoting import plain_text
 
-__all__ = ["read_proto"]
+__all__ = ["read_located", "read_proto", "read_whole"]
 
 
 def read_proto(path: Path) -> onnx.ModelProto:
@@ -25,3 +26,18 @@ def read_proto(path: Path) -> onnx.ModelProto:
             where=str(path),
             remedy="fetch or export it again and compare its size or checksum with the original",
         ) from error
+
+
+def read_located(path: Path) -> tuple[onnx.ModelProto, Path]:
+    """Return a model without the weights in files of their own, and the folder that their locations are relative to."""
+    proto = read_proto(path)
+    data = locate_external_data(proto, path, str(path))
+    data.rename_in(proto)
+    return proto, data.folder
+
+
+def read_whole(path: Path) -> onnx.ModelProto:
+    """Return a model with all of its weights."""
+    proto, folder = read_located(path)
+    embed_external_data(external_tensors(proto), folder)
+    return proto

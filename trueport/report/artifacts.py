@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 from trueport.report.graphs import Graph, GraphValue
@@ -85,7 +86,12 @@ def _files(path: Path, beside: Iterable[str]) -> dict[str, Path]:
         return {str(file.relative_to(path)): file for file in sorted(path.rglob("*")) if file.is_file()}
     if not path.is_file():
         return {}
-    return {path.name: path} | {name: path.parent / name for name in beside if (path.parent / name).is_file()}
+    found = {path.name: path}
+    # A link's data files may be beside what it points to.
+    for name, folder in product(beside, (path.resolve().parent, path.parent)):
+        if (folder / name).is_file():
+            found[Path(name).name if Path(name).is_absolute() else name] = folder / name
+    return found
 
 
 def _sha256(file: Path) -> str:

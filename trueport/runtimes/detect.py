@@ -11,6 +11,7 @@ import onnx_ir as ir
 
 from trueport.errors import InvalidModel, MissingDependency
 from trueport.ir.maps import to_proto
+from trueport.ir.reading import read_whole
 from trueport.mapping.declare import OpMapping
 from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model
@@ -64,7 +65,7 @@ def load_sources(source: Any, custom: Sequence[OpMapping] = ()) -> list[Model] |
     except InvalidModel as error:
         first = one_line(error.__cause__ or error, 200)
     try:
-        return [ReferenceModel(proto if proto is not None else onnx.load(source), custom)]
+        return [ReferenceModel(proto if proto is not None else read_whole(Path(source)), custom)]
     except Exception as error:  # the evaluator raises many kinds for what it lacks
         return f"neither ONNX Runtime ({first}) nor the reference evaluator ({plain_text(error)[:200]}) runs the model"
 

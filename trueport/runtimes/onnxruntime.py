@@ -17,11 +17,12 @@ import onnx_ir as ir
 
 from trueport.errors import InvalidInput, InvalidModel, TrueportError
 from trueport.ir.artifact import InnerValue
+from trueport.ir.external import embed_external_data
 from trueport.ir.layouts import source_names
 from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports, pack, unpack
 from trueport.ir.provenance import ORIGIN
-from trueport.ir.reading import read_proto
+from trueport.ir.reading import read_located
 from trueport.ir.schemas import EXTENSIONS
 from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
@@ -105,9 +106,12 @@ class OnnxRuntimeModel(Model):
 
         ``exact_sums``: compute integer sums exactly where ONNX Runtime would saturate them on this CPU.
         """
-        self._folder = None if isinstance(source, onnx.ModelProto) else Path(source).resolve().parent
         self._where = "the model" if isinstance(source, onnx.ModelProto) else str(source)
-        self._proto = source if isinstance(source, onnx.ModelProto) else read_proto(Path(source))
+        self._folder: Path | None = None
+        if isinstance(source, onnx.ModelProto):
+            self._proto = source
+        else:
+            self._proto, self._folder = read_located(Path(source))
         self._level: Level = level or ("all" if optimize else "none")
         self._threads = threads
         self._exact_sums = exact_sums
@@ -160,8 +164,13 @@ class OnnxRuntimeModel(Model):
         ]
 
     def constants(self) -> Mapping[str, Any]:
-        read = functools.partial(onnx.numpy_helper.to_array, base_dir=str(self._folder or ""))
-        return OnDemand({t.name: functools.partial(read, t) for t in self._proto.graph.initializer})
+        return OnDemand({t.name: functools.partial(self._read, t) for t in self._proto.graph.initializer})
+
+    def _read(self, tensor: onnx.TensorProto) -> Any:
+        held = onnx.TensorProto()
+        held.CopyFrom(tensor)
+        embed_external_data([held], self._folder or Path())
+        return onnx.numpy_helper.to_array(held)
 
     def _held(self, name: str) -> InnerValue:
         if name not in self._inner:
@@ -219,10 +228,7 @@ class OnnxRuntimeModel(Model):
             part.graph.node.append(onnx.helper.make_node("Transpose", [wanted.tensor], ["reproduced"], perm=back))
             part.graph.output[0].name = "reproduced"
         self._settle(part, {port.name: feeds[port.name] for port in self.inputs if port.name not in fed})
-        for tensor in pruned(part).graph.initializer:
-            if onnx.external_data_helper.uses_external_data(tensor):
-                onnx.external_data_helper.load_external_data_for_tensor(tensor, str(self._folder))
-                tensor.ClearField("data_location")
+        embed_external_data(pruned(part).graph.initializer, self._folder or Path())
         onnx.save(part, place)
 
     def _settle(self, part: onnx.ModelProto, feeds: Mapping[str, Any]) -> None:

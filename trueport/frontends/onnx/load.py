@@ -19,8 +19,8 @@ import onnx_ir as ir
 from trueport.errors import InvalidModel
 from trueport.frontends.onnx.describe import note_left_out
 from trueport.frontends.onnx.dialect import rehome_runtime_operators
-from trueport.frontends.onnx.external import check_external_data
 from trueport.frontends.onnx.sparse import densified
+from trueport.ir.external import check_external_data, locate_external_data
 from trueport.ir.maps import from_proto
 from trueport.ir.reading import read_proto
 from trueport.ir.schemas import CANONICAL_OPSETS, EXPERIMENTAL_OPERATORS, canonical_schema, schema_at
@@ -39,7 +39,7 @@ def load_onnx(source: OnnxSource) -> ir.Model:
     if isinstance(source, ir.Model):
         return _copied(source)
     if isinstance(source, onnx.ModelProto):
-        return _from_proto(source, base_dir=None, where="the model")
+        return _from_proto(source, None, where="the model")
     return _from_file(unpacked(Path(source)))
 
 
@@ -76,7 +76,7 @@ def unpacked(path: Path) -> Path:
 
 
 def _from_file(path: Path) -> ir.Model:
-    return _from_proto(read_proto(path), base_dir=path.resolve().parent, where=str(path))
+    return _from_proto(read_proto(path), path, where=str(path))
 
 
 def _from_zip(path: Path) -> Path:
@@ -98,14 +98,14 @@ def _from_zip(path: Path) -> Path:
     )
 
 
-def _from_proto(proto: onnx.ModelProto, base_dir: Path | None, where: str) -> ir.Model:
+def _from_proto(proto: onnx.ModelProto, path: Path | None, where: str) -> ir.Model:
     if not proto.HasField("graph"):
         raise InvalidModel(
             "holds no graph: not an ONNX model, or cut short", where=where, remedy="export or fetch it again"
         )
     _check_opsets(proto, where)
     _check_names(proto, where)
-    check_external_data(proto, base_dir, where)
+    base_dir = _settle_external_data(proto, path, where)
     model = from_proto(densified(proto))
     rehome_runtime_operators(model)
     _open_negative_dims(model)
@@ -115,6 +115,17 @@ def _from_proto(proto: onnx.ModelProto, base_dir: Path | None, where: str) -> ir
     _check(model, where)
     note_left_out(model, proto)
     return model
+
+
+def _settle_external_data(proto: onnx.ModelProto, path: Path | None, where: str) -> Path | None:
+    """Return the folder that the locations of external data are relative to; None if they are not."""
+    if path is None:
+        check_external_data(proto, where)
+        return None
+    data = locate_external_data(proto, path, where)
+    # onnx_ir refuses hard links in a folder; it opens a file by its absolute path, which was checked here.
+    data.rename_in(proto, absolute=data.has_hard_links)
+    return None if data.has_hard_links else data.folder
 
 
 def _check_opsets(proto: onnx.ModelProto, where: str) -> None:
