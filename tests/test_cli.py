@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -267,3 +269,16 @@ def test_models_are_not_touched(cli: Cli, model: Path, tmp_path: Path) -> None:
     cli("convert", model, "-o", tmp_path / "saved", "--no-verify")
     assert model.read_bytes() == before
     assert onnx.load(model).graph.node[0].op_type == "MatMul"
+
+
+def test_no_temporary_folder_is_one_line(
+    cli: Cli, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/ram']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", refuse)
+    (tmp_path / "out").mkdir()
+    done = cli("convert", model, "-o", tmp_path / "out" / "m.tflite")
+    assert (done.code, done.err) == (REFUSED, "trueport: No usable temporary directory found in ['/ram']\n")
+    assert not list((tmp_path / "out").iterdir())

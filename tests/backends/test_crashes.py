@@ -31,23 +31,27 @@ pytestmark = pytest.mark.skipif(bool(why_no_strace()), reason=why_no_strace() or
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 OLD, NEW = 2.0, 3.0
+WIDTH = 400
+"""Columns of the weight: it is large enough for a data file of its own."""
 
 
-def _graph(folder: Path, factor: float, data: str) -> Path:
+def write_graph(folder: Path, factor: float, data: str) -> Path:
     """Write y = x @ w with w in a file of its own; all elements of w are ``factor``."""
     folder.mkdir()
-    weight = numpy_helper.from_array(np.full((3, 4), factor, np.float32), "w")
-    ends = [oh.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", [2, 3]), ("y", [2, 4]))]
+    weight = numpy_helper.from_array(np.full((3, WIDTH), factor, np.float32), "w")
+    ends = [
+        oh.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", [2, 3]), ("y", [2, WIDTH]))
+    ]
     model = model_of([oh.make_node("MatMul", ["x", "w"], ["y"])], ends[:1], ends[1:], initializers=[weight])
     onnx.save(model, folder / "out.onnx", save_as_external_data=True, location=data, size_threshold=0)
     return folder
 
 
-def _saved_model(folder: Path, factor: float) -> Path:
+def write_saved_model(folder: Path, factor: float) -> Path:
     class Scaled(tf.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.w = tf.Variable(tf.fill([3, 4], factor))
+            self.w = tf.Variable(tf.fill([3, WIDTH], factor))
 
         @tf.function(input_signature=[tf.TensorSpec([2, 3])])  # type: ignore[untyped-decorator]
         def __call__(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -64,10 +68,10 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, Pat
     base = tmp_path_factory.mktemp("ready")
     return {
         "onnx": (
-            _graph(base / "old.onnx", OLD, "out.onnx.0000aaaa.data"),
-            _graph(base / "new.onnx", NEW, "out.onnx.0000bbbb.data"),
+            write_graph(base / "old.onnx", OLD, "out.onnx.0000aaaa.data"),
+            write_graph(base / "new.onnx", NEW, "out.onnx.0000bbbb.data"),
         ),
-        "tensorflow": (_saved_model(base / "old", OLD), _saved_model(base / "new", NEW)),
+        "tensorflow": (write_saved_model(base / "old", OLD), write_saved_model(base / "new", NEW)),
     }
 
 
@@ -80,7 +84,7 @@ _FACTORS: dict[str, float] = {}
 """of SavedModels that were loaded, by digest: the same bytes give the same numbers"""
 
 
-def _factor(output: Path) -> float:
+def factor_of(output: Path) -> float:
     """Load the artifact in its own runtime, run it and return the factor that it applies."""
     if output.is_dir():
         key = digest(output)
@@ -101,7 +105,7 @@ def _common_factor(got: np.ndarray) -> float:
 
 def _state(output: Path) -> str:
     """Return which artifact has the name, after it has been run: old, new or none."""
-    return {OLD: "old", NEW: "new"}[_factor(output)] if os.path.lexists(output) else "none"
+    return {OLD: "old", NEW: "new"}[factor_of(output)] if os.path.lexists(output) else "none"
 
 
 def _crash(scene: Scene, call: Call, what: str, folder: Path) -> str:

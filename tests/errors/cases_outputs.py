@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import tempfile
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -49,6 +52,14 @@ def _full_disk_in_tensorflow() -> None:
         trueport.convert(relu_chain(), verify=False).save("saved")
 
 
+def _no_temporary_folder() -> None:
+    with zipfile.ZipFile("model.zip", "w") as archive:
+        archive.writestr("model.onnx", relu_chain().SerializeToString())
+    refusal = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/ram']")
+    with mock.patch.object(tempfile, "gettempdir", side_effect=refusal):
+        cli("convert", "model.zip", "-o", "saved")
+
+
 CASES = [
     Case("overwrite-of-documents", _documents),
     Case("overwrite-of-the-current-folder", lambda: _convert(".", "--overwrite")),
@@ -56,5 +67,6 @@ CASES = [
     Case("output-name-too-long", lambda: _convert("n" * 300)),
     Case("output-written-by-another", _claimed_by_another),
     Case("output-data-file-appeared", _taken_data_file),
+    Case("zip-without-a-temporary-folder", _no_temporary_folder),
     Case("output-on-a-full-disk", _full_disk_in_tensorflow),
 ]

@@ -56,9 +56,7 @@ def convert(
     trust: Trust = False,
     verify: Annotated[bool, typer.Option(help="compare the written model with the source")] = True,
     data: Data = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="replace a model of the same form at the output")
-    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="replace a model of the same form")] = False,
     report: Annotated[Path | None, typer.Option(help="write a report to this file: .html, .json or .md")] = None,
     profile: Annotated[
         bool | None, typer.Option(help="measure the error inside of the network too; with --report X.html by default")

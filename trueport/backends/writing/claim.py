@@ -38,9 +38,9 @@ def write_failures_named(path: Path) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise WriteFailed(
-            f"cannot be written: {error.strerror or error}",
+            f"cannot be written: {error.strerror or f'a file was cut short ({error})'}",
             where=str(path),
-            remedy=_REMEDIES.get(error.errno or 0, "name an output in a folder that can be written to"),
+            remedy=_REMEDIES.get(error.errno or errno.ENOSPC, "name an output in a folder that can be written to"),
         ) from error
 
 

@@ -7,7 +7,6 @@ Weights in external files are memory-mapped, never copied here. Whatever is wron
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -16,10 +15,11 @@ import onnx.checker
 import onnx.shape_inference
 import onnx_ir as ir
 
-from trueport.errors import InvalidModel
+from trueport.errors import InvalidModel, WriteFailed
 from trueport.frontends.onnx.describe import note_left_out
 from trueport.frontends.onnx.dialect import rehome_runtime_operators
 from trueport.frontends.onnx.sparse import densified
+from trueport.frontends.onnx.unpack import folder_until_exit
 from trueport.ir.external import check_external_data, locate_external_data
 from trueport.ir.maps import from_proto
 from trueport.ir.reading import read_proto
@@ -66,7 +66,7 @@ def _copied(model: ir.Model) -> ir.Model:
 def unpacked(path: Path) -> Path:
     """The .onnx file: the path itself, or, from a zip, the one inside, laid out in a temporary folder.
 
-    The folder lives as long as the process: weights stay memory-mapped from it.
+    The folder is removed when the process ends: until then weights stay memory-mapped from it.
     """
     if not path.exists():
         raise InvalidModel("there is no such file", where=str(path))
@@ -86,11 +86,17 @@ def _from_zip(path: Path) -> Path:
             broken = archive.testzip()
             models = [name for name in archive.namelist() if name.endswith(".onnx")]
             if broken is None and len(models) == 1:
-                folder = tempfile.mkdtemp(prefix="trueport-")
-                archive.extractall(folder)
-                return Path(folder, models[0])
+                with folder_until_exit() as folder:
+                    archive.extractall(folder)
+                return folder / models[0]
     except zipfile.BadZipFile as error:
         raise InvalidModel(f"is a broken zip ({error})", where=str(path), remedy="fetch it again") from error
+    except OSError as error:
+        raise WriteFailed(
+            f"cannot be unpacked: {error.strerror or error}",
+            where=str(path),
+            remedy="unpack it yourself and name the .onnx file, or set TMPDIR to a folder with enough space",
+        ) from error
     if broken is not None:
         raise InvalidModel(f"checksum of {broken!r} is wrong", where=str(path), remedy="fetch the file again")
     raise InvalidModel(
