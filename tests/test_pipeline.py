@@ -46,7 +46,7 @@ def test_report_as_json() -> None:
     assert "truth: float64" in str(report)
 
 
-def test_a_wrong_translation_departs() -> None:
+def test_a_wrong_translation_departs_and_is_kept(tmp_path: Path) -> None:
     """A comparison that can't fail would be worth nothing."""
     import types
 
@@ -63,6 +63,11 @@ def test_a_wrong_translation_departs() -> None:
     report = trueport.convert(relu_chain(), ops=[module]).report
     assert report.verdict == Verdict.DEPARTS
     assert report.users_operators == {"Relu": __name__}
+    assert not report.kept, "nothing was written"
+    written = trueport.convert_file(relu_chain(), tmp_path / "saved", ops=[module])
+    assert (tmp_path / "saved" / "saved_model.pb").is_file()
+    for text in (str(written), written.to_markdown()):
+        assert "was written and is kept, though it was not shown to be faithful" in text
 
 
 def test_an_overridable_default_is_a_loss() -> None:

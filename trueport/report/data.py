@@ -56,6 +56,14 @@ class Report:
         """What was measured; None when nothing was compared."""
         return self.comparison.verdict if self.comparison else None
 
+    @property
+    def kept(self) -> str:
+        """What is said of a written model that was not shown to be faithful; empty for all others."""
+        written = self.came_out is not None and self.came_out.bytes is not None
+        if not written or self.comparison is None or self.verdict == Verdict.FAITHFUL:
+            return ""
+        return f"{self.target} was written and is kept, though it was not shown to be faithful; see trueport locate"
+
     def with_command(self, command: str) -> Report:
         """The same, with what to type to do it again."""
         return self if self.setting is None else replace(self, setting=replace(self.setting, command=command))
@@ -128,6 +136,7 @@ class Report:
         lines += [f"  {words}" for port in (*self.inputs, *self.outputs) for words in _carried(port)]
         lines.append(f"  {self.comparison}" if self.comparison else "  not compared")
         lines += [f"  machine: {self.comparison.machine}"] if self.comparison and self.comparison.machine else []
+        lines += [f"  {self.kept}"] if self.kept else []
         return "\n".join(lines)
 
 

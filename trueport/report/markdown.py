@@ -19,6 +19,7 @@ def render_markdown(report: Report) -> str:
         _heading(report),
         _findings(report),
         _comparison(report.comparison),
+        _text(report.kept),
         _artifacts(report),
         _seconds(report),
     ]
