@@ -210,3 +210,27 @@ def test_what_leads_out_of_the_folder_is_refused(
 ) -> None:
     with pytest.raises(trueport.InvalidModel, match="leads out of the model's folder"):
         read(build(tmp_path))
+
+
+def test_sparse_initializers_in_a_file(tmp_path: Path) -> None:
+    values = numpy_helper.from_array(np.array([2.0, 3.0], np.float32), "w")
+    (tmp_path / "values.bin").write_bytes(values.raw_data)
+    values.ClearField("raw_data")
+    values.data_location = TensorProto.EXTERNAL
+    values.external_data.add(key="location", value="values.bin")
+    indices = numpy_helper.from_array(np.array([0, 2], np.int64), "i")
+    model = model_of(
+        [oh.make_node("Mul", ["x", "w"], ["y"])],
+        [oh.make_tensor_value_info("x", TensorProto.FLOAT, [3])],
+        [oh.make_tensor_value_info("y", TensorProto.FLOAT, [3])],
+    )
+    model.graph.sparse_initializer.append(oh.make_sparse_tensor(values, indices, [3]))
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    converted = trueport.convert(tmp_path / "model.onnx", verify=False).model
+    np.testing.assert_array_equal(converted(tf.constant([1.0, 1.0, 1.0]))["y"], [2.0, 0.0, 3.0])
+    values.external_data[0].value = "../values.bin"
+    model.graph.sparse_initializer[0].values.CopyFrom(values)
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "inner" / "model.onnx").write_bytes(model.SerializeToString())
+    with pytest.raises(trueport.InvalidModel, match="leads out of the model's folder"):
+        trueport.check(tmp_path / "inner" / "model.onnx")

@@ -16,7 +16,7 @@ import pytest
 from tests.backends.write_artifact import write
 from tests.models import relu_chain
 from trueport.backends.writing import claim as claiming
-from trueport.backends.writing import moves
+from trueport.backends.writing import companions, moves
 from trueport.backends.writing.claim import claimed
 from trueport.errors import OutputExists, WriteFailed
 
@@ -177,6 +177,22 @@ def test_a_copy_of_the_graph_keeps_its_data_file(place: Path) -> None:
     (place / "copy.bak").write_bytes(path.read_bytes())
     _write_file(path)
     assert sorted(os.listdir(place)) == ["copy.bak", "m.onnx", "m.onnx.data"]
+
+
+def test_a_file_that_cannot_be_read_keeps_the_data_files(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be a graph that references them."""
+    path = _with_data(place / "m.onnx", "m.onnx.data")
+    (place / "locked.onnx").touch()
+    read = companions.is_onnx_file
+
+    def refuse_locked(item: Path) -> bool:
+        if item.name == "locked.onnx":
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(item))
+        return read(item)
+
+    monkeypatch.setattr(companions, "is_onnx_file", refuse_locked)
+    _write_file(path)
+    assert sorted(os.listdir(place)) == ["locked.onnx", "m.onnx", "m.onnx.data"]
 
 
 def test_a_data_file_never_replaces_another(place: Path) -> None:

@@ -38,9 +38,9 @@ def remove_unreferenced(path: Path, names: Iterable[str]) -> None:
     present = [name for name in names if _is_data_file(folder / name, path)]
     if not present:
         return
-    graphs = [item for item in folder.iterdir() if item.name not in present and _is_graph(item)]
+    others = [item for item in folder.iterdir() if item.name not in present]
     for name in present:
-        if not any(_contains(graph, name.encode("utf-8", "surrogateescape")) for graph in graphs):
+        if not any(_may_mention(item, name) for item in others):
             (folder / name).unlink()
 
 
@@ -49,8 +49,13 @@ def _is_data_file(item: Path, model: Path) -> bool:
     return named_after is not None and item.is_file() and not item.is_symlink()
 
 
-def _is_graph(path: Path) -> bool:
-    return path.is_file() and path.stat().st_size < _LARGEST_GRAPH and is_onnx_file(path)
+def _may_mention(path: Path, name: str) -> bool:
+    """True for an ONNX file that holds the name of a data file, and for a file that can't be read."""
+    try:
+        is_graph = path.is_file() and path.stat().st_size < _LARGEST_GRAPH and is_onnx_file(path)
+        return is_graph and _contains(path, name.encode("utf-8", "surrogateescape"))
+    except OSError:
+        return True
 
 
 def _as_location(name: str) -> bytes:

@@ -112,7 +112,7 @@ def _from_proto(proto: onnx.ModelProto, path: Path | None, where: str) -> ir.Mod
     _check_opsets(proto, where)
     _check_names(proto, where)
     base_dir = _settle_external_data(proto, path, where)
-    model = from_proto(densified(proto))
+    model = from_proto(densified(proto, base_dir or Path()))
     rehome_runtime_operators(model)
     _open_negative_dims(model)
     _sort(model, where)

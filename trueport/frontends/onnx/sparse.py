@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from trueport.ir.external import embed_external_data
+
 __all__ = ["densified"]
 
 
-def densified(proto: onnx.ModelProto) -> onnx.ModelProto:
-    """The model itself if it holds nothing sparse, else a copy without."""
+def densified(proto: onnx.ModelProto, folder: Path) -> onnx.ModelProto:
+    """The model itself if it holds nothing sparse, else a copy without; its external data is in ``folder``."""
     if not any(_sparse_places(proto)):
         return proto
     copy = onnx.ModelProto()
     copy.CopyFrom(proto)
     for place in _sparse_places(copy):
         if isinstance(place, onnx.AttributeProto):
-            place.t.CopyFrom(_dense(place.sparse_tensor, ""))
+            place.t.CopyFrom(_dense(place.sparse_tensor, "", folder))
             place.name, place.type = "value", onnx.AttributeProto.TENSOR
             place.ClearField("sparse_tensor")
         else:
-            place.initializer.extend(_dense(sparse, sparse.values.name) for sparse in place.sparse_initializer)
+            place.initializer.extend(_dense(sparse, sparse.values.name, folder) for sparse in place.sparse_initializer)
             place.ClearField("sparse_initializer")
     return copy
 
@@ -50,8 +53,9 @@ def _in_nodes(nodes: Iterator[onnx.NodeProto]) -> Iterator[onnx.GraphProto | onn
                 yield from _in_graph(graph)
 
 
-def _dense(sparse: onnx.SparseTensorProto, name: str) -> onnx.TensorProto:
+def _dense(sparse: onnx.SparseTensorProto, name: str, folder: Path) -> onnx.TensorProto:
     """Indices are linear, or one row of coordinates per value."""
+    embed_external_data((sparse.values, sparse.indices), folder)
     values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
     dims = tuple(sparse.dims)
     array = np.zeros(dims, values.dtype)
