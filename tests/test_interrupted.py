@@ -137,6 +137,23 @@ def test_a_disk_that_takes_nothing(options: str, reason: str, sources: dict[str,
     assert not done.stdout, "something is left behind"
 
 
+def _wait_until_it_writes(child: subprocess.Popen[bytes], out: Path) -> None:
+    while child.poll() is None and not any(name.endswith(".trueport") for name in os.listdir(out)):
+        time.sleep(0.001)
+
+
+def _times(child: subprocess.Popen[bytes], out: Path) -> tuple[float, float]:
+    """Return the seconds of an undisturbed conversion before it writes, and from then on until its output is there."""
+    start = time.monotonic()
+    _wait_until_it_writes(child, out)
+    middle = time.monotonic()
+    while child.poll() is None and any(name.endswith(".trueport") for name in os.listdir(out)):
+        time.sleep(0.001)
+    end = time.monotonic()
+    assert child.wait() == 0
+    return middle - start, end - middle
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["tensorflow", "onnx"])
 def test_conversions_killed_at_any_time(form: str, sources: dict[str, Path], tmp_path: Path) -> None:
@@ -150,23 +167,23 @@ def test_conversions_killed_at_any_time(form: str, sources: dict[str, Path], tmp
         write_saved_model(old, OLD)
         source, words = sources["onnx"], ["--overwrite"]
     output = out / ("out.onnx" if form == "onnx" else "out")
-    draw, duration, states = random.Random(form), 0.0, []
+    draw, times, states, codes = random.Random(form), (0.0, 0.0), [], []
     for attempt in range(11):
         shutil.rmtree(out)
         shutil.copytree(old, out)
-        start = time.monotonic()
         child = subprocess.Popen(_command(source, output, *words), env=_environment(tmp_path))
         if attempt:
-            # The end, where the output gets its name, is more interesting than the start.
-            time.sleep(duration * draw.uniform(0.6, 1.1))
+            # Most of them late: the output is written, compared and gets its name.
+            if attempt > 3:
+                _wait_until_it_writes(child, out)
+            time.sleep(times[attempt > 3] * draw.random())
             child.kill()
-        code = child.wait()
-        if not attempt:
-            assert code == 0
-            duration = time.monotonic() - start
+            codes.append(child.wait())
+        else:
+            times = _times(child, out)
         states.append({OLD: "old", NEW: "new"}[factor_of(output)])
-        assert states[-1] == "new" or code != 0
-    print(form, states)
+        assert states[-1] == "new" or child.returncode != 0
+    print(form, states, codes)
     assert subprocess.run(_command(source, output, *words), env=_environment(tmp_path)).returncode == 0
     assert factor_of(output) == NEW
     assert not [name for name in os.listdir(out) if name.startswith(".")]
