@@ -123,10 +123,14 @@ CASES: dict[str, tuple[Callable[[Path], Any], dict[str, Any], list[str]]] = {
     "unbuilt": (unbuilt, {}, ["the model is not built", "call it once"]),
     "unknown op": (of(by_python), {}, ["2 nodes cannot be converted", "PyFunc", "@maps"]),
     "dtype": (of(lambda x: x, tf.TensorSpec([None], tf.variant)), {}, ["no element type for TensorFlow's variant"]),
-    "custom objects": (custom_layers(".keras"), {}, ["uses 'Mine'", "uses 'Yours'", "import what defines"]),
+    "custom objects": (
+        custom_layers(".keras"),
+        {},
+        ["test_bad_source.Mine", "test_bad_source.Yours", "import what defines"],
+    ),
     "custom objects, h5": (custom_layers(".h5"), {}, ["uses 'Mine'", "uses 'Yours'"]),
-    "code": (with_code(".keras"), {}, ["holds Python code", "--trust"]),
-    "code, h5": (with_code(".h5"), {}, ["holds Python code", "--trust"]),
+    "code": (with_code(".keras"), {}, ["is a Lambda, which runs Python code", "--trust"]),
+    "code, h5": (with_code(".h5"), {}, ["is a Lambda, which runs Python code", "--trust"]),
     "no zip": (written("model.keras", b"words"), {}, ["is no .keras file, or is cut short"]),
     "cut short": (truncated_keras, {}, ["is no .keras file, or is cut short"]),
     "no hdf5": (written("model.h5", b"words"), {}, ["Keras can't load it"]),
@@ -184,7 +188,7 @@ def test_the_command_line_exits_with_2_and_runs_no_code(tmp_path: Path) -> None:
     trace.unlink(missing_ok=True)
     done = command("convert", tmp_path / "model.keras", "-o", tmp_path / "made.onnx")
     assert done.returncode == 2
-    assert "holds Python code" in done.stderr
+    assert "is a Lambda, which runs Python code" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "made.onnx").exists()
     assert not trace.exists()

@@ -77,12 +77,13 @@ def verify(
     levels of optimization, threads, kernels); ``settings`` of the result has each, the verdict is the worst.
     ``isolate``: models in processes of their own, each call limited to ``timeout`` seconds and ``memory`` bytes.
 
-    ``example_inputs``, ``dynamic_shapes``, ``trust``: of a PyTorch module, as ``convert`` takes them; without an
-    example one is made that fits the other model. ``progress`` is called with what is under way.
+    ``example_inputs``, ``dynamic_shapes``: of a PyTorch module, as ``convert`` takes them; without an example one is
+    made that fits the other model. ``trust``: run code that the files carry, and operators that touch files.
+    ``progress`` is called with what is under way.
     """
     running = Running(_limits(isolate, timeout, memory), TorchOptions(example_inputs, dynamic_shapes, trust))
     wish = Asked.of(k, strict, rtol, atol)
-    pair_of = _pair(source, target, ops, Options(signature=signature), running)
+    pair_of = _pair(source, target, ops, Options(signature=signature, trust=trust), running)
     feeding = Feeding(data, samples, seed, dims, special=samples is None)
     return _judged(pair_of, feeding, wish, progress if everywhere else None)
 
@@ -117,7 +118,7 @@ def locate(
     """
     if reproduce is not None and Path(reproduce).exists():
         raise OutputExists("is there already", where=str(reproduce), remedy="name a folder that is not there yet")
-    options = Options(signature=signature)
+    options = Options(signature=signature, trust=trust)
     running = Running(torch=TorchOptions(example_inputs, dynamic_shapes, trust))
     subject, model, running = source_and_target(source, target, options, ops, running)
     model = model.opened()

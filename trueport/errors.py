@@ -2,6 +2,7 @@
 
     TrueportError
     ├── InvalidModel          the source is not a model we can read (broken file, bad graph, unsafe path)
+    │   └── Untrusted         the source would run code or touch files: it is read with trust=True (--trust) only
     ├── ConversionError       a valid model that cannot be carried over as asked
     │   ├── Unsupported       one or more nodes have no faithful form in the target (all of them at once)
     │   └── EmitError         a handler failed on a node it claimed to support: a defect of ours or of a user's op
@@ -35,6 +36,7 @@ __all__ = [
     "RunFailed",
     "TrueportError",
     "Unsupported",
+    "Untrusted",
     "UsageError",
     "WriteFailed",
 ]
@@ -56,6 +58,10 @@ class TrueportError(Exception):
 
 class InvalidModel(TrueportError):
     """The source is not a model that can be read."""
+
+
+class Untrusted(InvalidModel):
+    """The source would run code or touch files, processes or the network, and nobody said that it may."""
 
 
 class ConversionError(TrueportError):

@@ -21,6 +21,7 @@ import pytest
 
 from tests.errors import (
     cases_backends,
+    cases_consent,
     cases_files,
     cases_outputs,
     cases_passes,
@@ -52,6 +53,7 @@ _MODULES = (
     cases_backends,
     cases_passes,
     cases_verifying,
+    cases_consent,
 )
 CASES = [case for module in _MODULES for case in module.CASES]
 _ROOT = Path(__file__).parents[2]

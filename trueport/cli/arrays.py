@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,9 +27,10 @@ def read_inputs(options: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"there is no file {file!r}", where=f"--input {name}")
         try:
             loaded = np.load(file, allow_pickle=False)
-        except ValueError as error:
+            held = list(loaded.values()) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
+        except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
             raise UsageError(f"{file!r} can't be read: {plain_text(error)}", where=f"--input {name}") from error
-        feeds[name] = list(loaded.values()) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
+        feeds[name] = held
     return feeds
 
 

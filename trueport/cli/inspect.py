@@ -13,14 +13,14 @@ from typing import Any
 __all__ = ["describe_artifact", "render"]
 
 
-def describe_artifact(path: Path) -> dict[str, Any]:
+def describe_artifact(path: Path, *, trust: bool = False) -> dict[str, Any]:
     """Border, operators, parameters and size of an .onnx file, a SavedModel, a Keras or a TFLite file."""
     if (path / "saved_model.pb").exists():
-        return _saved_model(path)
+        return _saved_model(path, trust)
     if path.suffix in (".keras", ".h5", ".hdf5"):
-        return _keras(path)
+        return _keras(path, trust)
     if path.suffix == ".tflite":
-        return _tflite(path)
+        return _tflite(path, trust)
     return _onnx(path)
 
 
@@ -66,15 +66,15 @@ def _quantization(operators: Mapping[str, int]) -> dict[str, int]:
     return {op: count for op, count in operators.items() if any(word in op for word in words)}
 
 
-def _saved_model(path: Path) -> dict[str, Any]:
+def _saved_model(path: Path, trust: bool) -> dict[str, Any]:
     from trueport.ir.artifact import ArtifactMap
 
     found = ArtifactMap.read(path)
     if found is None:
         from trueport.runtimes.tensorflow import SavedModel
 
-        loaded = SavedModel(path)
-        return {"format": "SavedModel", **_border(loaded), **_variables(path), **_graph(path)}
+        loaded = SavedModel(path, trust=trust)
+        return {"format": "SavedModel", **_border(loaded), **_variables(path), **_graph(path, trust)}
     return {
         "format": "SavedModel by Trueport",
         **_border(found),
@@ -96,12 +96,12 @@ def _variables(path: Path) -> dict[str, int]:
     return {"bytes": sum(file.stat().st_size for file in (path / "variables").glob("variables.data*"))}
 
 
-def _graph(path: Path) -> dict[str, Any]:
+def _graph(path: Path, trust: bool) -> dict[str, Any]:
     from trueport.frontends.tensorflow.sources import Options, capture_source
     from trueport.report.artifacts import describe_artifact as described
     from trueport.report.graphs_tensorflow import tensorflow_graph
 
-    captured = capture_source(path, Options())
+    captured = capture_source(path, Options(trust=trust))
     found = described(tensorflow_graph(captured.graph, captured.outputs), str(path), None)
     return {
         "parameters": found.parameters,
@@ -110,10 +110,10 @@ def _graph(path: Path) -> dict[str, Any]:
     }
 
 
-def _keras(path: Path) -> dict[str, Any]:
+def _keras(path: Path, trust: bool) -> dict[str, Any]:
     from trueport.frontends.tensorflow.sources import Options, capture_source
 
-    captured = capture_source(path, Options())
+    captured = capture_source(path, Options(trust=trust))
     weights = captured.held.weights
     return {
         "format": "Keras",
@@ -126,10 +126,10 @@ def _keras(path: Path) -> dict[str, Any]:
     }
 
 
-def _tflite(path: Path) -> dict[str, Any]:
+def _tflite(path: Path, trust: bool) -> dict[str, Any]:
     from trueport.runtimes.tflite import TfliteModel
 
-    model = TfliteModel(path)
+    model = TfliteModel(path, trust=trust)
     quantized = model.quantization()
     return {
         "format": "TFLite",

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from trueport.cli.words import Json, Ops, Quiet, Verbose
+from trueport.cli.words import Json, Ops, Quiet, Trust, Verbose
 from trueport.errors import RunFailed, TrueportError, UsageError
 from trueport.quoting import one_line
 
@@ -20,6 +20,7 @@ def run(
     inputs: Annotated[list[str] | None, typer.Option("--input", "-i", help="NAME=FILE.npy, once per input")] = None,
     save: Annotated[Path | None, typer.Option(help="write the outputs to this .npz")] = None,
     fetch: Annotated[list[str] | None, typer.Option(help="inner values instead of the outputs")] = None,
+    trust: Trust = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -31,7 +32,7 @@ def run(
 
     with progress(enabled=not (json or quiet)) as step:
         step("load")
-        loaded = load_model(model)
+        loaded = load_model(model, trust=trust)
         feeds = read_inputs(inputs or [])
         step("run")
         try:
@@ -55,13 +56,14 @@ def run(
 
 def info(
     model: Annotated[Path, typer.Argument(help="an .onnx file, a SavedModel, a .keras, .h5 or .tflite file")],
+    trust: Trust = False,
     json: Json = False,
     verbose: Verbose = False,
 ) -> None:
     """Show a model's inputs, outputs, dims, dtypes, operators, quantization and size."""
     from trueport.cli.inspect import describe_artifact, render
 
-    described = describe_artifact(model)
+    described = describe_artifact(model, trust=trust)
     typer.echo(render(described, json=json))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from trueport.cli.words import FAITHFUL, NOT_FAITHFUL, Json, Quiet, Signature, Verbose
+from trueport.cli.words import FAITHFUL, NOT_FAITHFUL, Json, Quiet, Signature, Trust, Verbose
 
 __all__ = ["diff", "report"]
 
@@ -39,6 +39,7 @@ def diff(
     first: Annotated[Path, typer.Argument(help="an .onnx file or a SavedModel")],
     second: Annotated[Path, typer.Argument(help="another one of the same form")],
     signature: Signature = None,
+    trust: Trust = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -55,7 +56,7 @@ def diff(
 
     with progress(enabled=not (json or quiet)) as step:
         step("compare")
-        found = diff_files(first, second, signature=signature)
+        found = diff_files(first, second, signature=signature, trust=trust)
     if json:
         typer.echo(jsonlib.dumps({"same": found.same, **plain(found)}, indent=1))
     elif not quiet:

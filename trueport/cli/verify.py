@@ -103,6 +103,7 @@ def locate(
     k: Limit = None,
     memory: Annotated[str | None, typer.Option(metavar="2GB", help="values held at once, beside the models")] = None,
     signature: Signature = None,
+    trust: Trust = False,
     ops: Ops = None,
     reproduce: Annotated[Path | None, typer.Option(help="write the smallest model that shows it here")] = None,
     anonymize: Annotated[
@@ -130,6 +131,7 @@ def locate(
             dims=read_dims(dims),
             ops=ops or (),
             signature=signature,
+            trust=trust,
             anonymize=anonymize,
             **{name: value for name, value in given.items() if value is not None},
         )

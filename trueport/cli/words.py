@@ -38,9 +38,7 @@ Source = Annotated[
 Signature = Annotated[str | None, typer.Option(help="which of a SavedModel's signatures")]
 Names = Annotated[str | None, typer.Option(metavar="X:0,Y:0", help="cut the TensorFlow graph at these tensors")]
 Shapes = Annotated[list[str] | None, typer.Option("--shape", metavar="NAME=1,224,224,3", help="narrow an input's dims")]
-Trust = Annotated[
-    bool, typer.Option("--trust", help="run Python code that a file carries (Keras Lambda layers, pickled modules)")
-]
+Trust = Annotated[bool, typer.Option("--trust", help="run code that a file carries, and operators that touch files")]
 CustomDomain = Annotated[
     str | None, typer.Option(metavar="com.acme", help="keep operators without a mapping as nodes of this domain")
 ]

@@ -67,11 +67,21 @@ class ArtifactMap:
         file = folder / ARTIFACT_MAP
         if not file.exists():
             return None
-        data = json.loads(file.read_text(encoding="utf-8"))
+        try:
+            return cls._from_json(json.loads(file.read_text(encoding="utf-8")), str(file))
+        except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidModel(
+                f"cannot read its map: {type(error).__name__}: {str(error)[:100]}",
+                where=str(file),
+                remedy="convert the model again",
+            ) from error
+
+    @classmethod
+    def _from_json(cls, data: Any, where: str) -> ArtifactMap:
         if data.get("version") != _VERSION:
             raise InvalidModel(
                 f"its map has version {data.get('version')}, this Trueport reads {_VERSION}",
-                where=str(file),
+                where=where,
                 remedy="convert the model again, or install the Trueport that wrote it",
             )
         return cls(

@@ -131,7 +131,7 @@ def _info(tensor: onnx.TensorProto, where: str) -> ExternalDataInfo:
 def _file(name: str, folders: tuple[Path, Path], at: str) -> Path:
     """Return the file that a location names, after all symbolic links."""
     found = next((folder / name for folder in folders if (folder / name).is_file()), folders[0] / name)
-    inside = any(found.resolve().is_relative_to(folder) for folder in folders)
+    inside = any(_is_within(found, folder) for folder in folders)
     if not name or os.path.isabs(name) or Path(os.path.normpath(name)).parts[:1] == ("..",) or not inside:
         raise InvalidModel(
             f"its external data {name!r} leads out of the model's folder",
@@ -147,9 +147,16 @@ def _file(name: str, folders: tuple[Path, Path], at: str) -> Path:
     return found.resolve()
 
 
+def _is_within(file: Path, folder: Path) -> bool:
+    try:
+        return file.resolve().is_relative_to(folder)
+    except (OSError, RuntimeError, ValueError):  # a link that leads to itself, or a name that is none
+        return False
+
+
 def _check_end(info: ExternalDataInfo, size: int, at: str) -> None:
     end = (info.offset or 0) + (info.length or 0)
-    if size < end:
+    if not 0 <= (info.offset or 0) <= end <= size:
         raise InvalidModel(
             f"its external data file {info.location!r} has {size} bytes, {end} are needed",
             where=at,

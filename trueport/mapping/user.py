@@ -9,6 +9,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
+from trueport.consent.folders import find_modules_here
 from trueport.errors import UsageError
 from trueport.mapping.registry import Registry
 from trueport.quiet import start_up_hidden
@@ -33,6 +34,7 @@ def with_user_ops(registry: Registry, ops: Sequence[str | Path | ModuleType]) ->
 
 def _load(name: str) -> ModuleType:
     path = Path(name)
+    find_modules_here()
     if path.suffix == ".py" and not path.is_file():
         raise UsageError("there is no such file", where=f"--ops {name}")
     return _run(lambda: _from_file(path) if path.suffix == ".py" else importlib.import_module(name), f"--ops {name}")

@@ -18,7 +18,7 @@ from trueport.report.graphs_tensorflow import tensorflow_constants, tensorflow_g
 __all__ = ["diff_files"]
 
 
-def diff_files(first: Path, second: Path, *, signature: str | None = None) -> Difference:
+def diff_files(first: Path, second: Path, *, signature: str | None = None, trust: bool = False) -> Difference:
     """What differs between two ONNX files, or between two models of TensorFlow."""
     kinds = ["TensorFlow" if is_tensorflow(path) else "ONNX" for path in (first, second)]
     if kinds[0] != kinds[1]:
@@ -27,12 +27,13 @@ def diff_files(first: Path, second: Path, *, signature: str | None = None) -> Di
             where=f"{first} and {second}",
             remedy="trueport verify compares their numbers",
         )
+    options = Options(signature=signature, trust=trust)
     read = _tensorflow if kinds[0] == "TensorFlow" else _onnx
-    return compare_models((str(first), *read(first, signature)), (str(second), *read(second, signature)))
+    return compare_models((str(first), *read(first, options)), (str(second), *read(second, options)))
 
 
-def _onnx(path: Path, signature: str | None) -> tuple[Graph, Weights]:
-    if signature is not None:
+def _onnx(path: Path, options: Options) -> tuple[Graph, Weights]:
+    if options.signature is not None:
         raise UsageError("an ONNX model has no signatures", where="--signature")
     model = load_onnx(path)
     found = {name: value.const_value for name, value in model.graph.initializers.items() if value.const_value}
@@ -46,6 +47,6 @@ def _reader(tensor: ir.TensorProtocol) -> Callable[[], np.ndarray]:
     return lambda: tensor.numpy()
 
 
-def _tensorflow(path: Path, signature: str | None) -> tuple[Graph, Weights]:
-    captured = capture_source(path, Options(signature=signature))
+def _tensorflow(path: Path, options: Options) -> tuple[Graph, Weights]:
+    captured = capture_source(path, options)
     return tensorflow_graph(captured.graph, captured.outputs), tensorflow_constants(captured.graph)

@@ -29,7 +29,7 @@ def read_report(path: Path) -> str:
     try:
         text = path.read_text(encoding="utf-8")
         upgraded(json.loads(text))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         why = "there is no such file" if isinstance(error, FileNotFoundError) else f"can't be read: {error}"
         raise UsageError(why, where=str(path), remedy="trueport convert … --report result.json writes one") from error
     except UsageError as error:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from trueport import errors
+from trueport.consent.folders import paths_for_child
 from trueport.errors import RunFailed, TrueportError, UsageError
 from trueport.ir.artifact import InnerValue
 from trueport.quoting import one_line, plain_text
@@ -164,10 +165,11 @@ def _start(environment: Mapping[str, str], said: IO[bytes]) -> tuple[subprocess.
     ours, theirs = Pipe()
     handle = theirs.fileno()
     process = subprocess.Popen(
-        [sys.executable, "-m", "trueport.runtimes.child", str(handle)],
+        # Without -P the current folder, which may hold anything, would come before all installed modules.
+        [sys.executable, "-P", "-m", "trueport.runtimes.child", str(handle)],
         pass_fds=[handle],
         # It finds the same modules as this process, the user's included.
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path), **environment},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths_for_child()), **environment},
         stdin=subprocess.DEVNULL,
         stdout=said,
         stderr=said,

@@ -23,11 +23,14 @@ from trueport.runtimes.tflite import TfliteModel
 __all__ = ["load_model", "load_sources"]
 
 
-def load_model(path: str | Path, *, optimize: bool = True, exact_sums: bool = False, **settings: Any) -> Model:
+def load_model(
+    path: str | Path, *, optimize: bool = True, exact_sums: bool = False, trust: bool = False, **settings: Any
+) -> Model:
     """Open an artifact for running: an .onnx file, a .tflite file or a SavedModel's folder.
 
     ``optimize=False`` keeps ONNX Runtime from fusing nodes, which changes numbers (quantized ones too).
     ``exact_sums=True`` gives exact integer sums where ONNX Runtime saturates them on this CPU.
+    ``trust=True`` lets operators of TensorFlow touch files, processes and the network.
     ``settings`` are those of the runtime: ``level`` and ``threads`` of ONNX Runtime, ``signature`` of a SavedModel, and
     ``signature``, ``kernels`` and ``threads`` of TFLite.
     """
@@ -35,11 +38,11 @@ def load_model(path: str | Path, *, optimize: bool = True, exact_sums: bool = Fa
     if not place.exists():
         raise InvalidModel("there is no such file or folder", where=str(path))
     if (place / "saved_model.pb").exists():
-        return SavedModel(place, **settings)
+        return SavedModel(place, trust=trust, **settings)
     if place.is_file() and place.suffix == ".onnx":
         return OnnxRuntimeModel(place, optimize=optimize, exact_sums=exact_sums, **settings)
     if place.is_file() and place.suffix == ".tflite":
-        return TfliteModel(place, **settings)
+        return TfliteModel(place, trust=trust, **settings)
     raise InvalidModel(
         "is neither an .onnx or .tflite file nor a SavedModel",
         where=str(path),

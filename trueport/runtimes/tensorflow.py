@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.consent.tensorflow_files import check_saved_model
 from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import ArtifactMap, InnerValue
 from trueport.ir.ports import Port, natural_order, pack, unpack
@@ -206,10 +207,12 @@ def _tensor(array: np.ndarray) -> Any:
 class SavedModel(FunctionModel):
     """A SavedModel's signature, called with the source's names."""
 
-    def __init__(self, folder: str | Path, *, signature: str = "serving_default") -> None:
+    def __init__(self, folder: str | Path, *, signature: str = "serving_default", trust: bool = False) -> None:
+        if not trust:
+            check_saved_model(Path(folder))
         try:
             self._loaded = tf.saved_model.load(str(folder))
-        except (OSError, tf.errors.OpError) as error:
+        except (OSError, tf.errors.OpError, AssertionError, KeyError, ValueError) as error:
             raise InvalidModel(f"TensorFlow can't load it: {one_line(error, 200)}", where=str(folder)) from error
         signatures = list(self._loaded.signatures)
         if signature not in signatures:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import onnx_ir as ir
 
+from trueport.consent.tensorflow_files import check_tflite
 from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port, pack, unpack
@@ -65,9 +66,12 @@ class TfliteModel(Model):
         signature: str | None = None,
         kernels: Kernels = "delegate",
         threads: int | None = None,
+        trust: bool = False,
     ) -> None:
         self._content = bytes(source) if isinstance(source, (bytes, bytearray)) else _read(Path(source))
         self._where = "the TFLite model" if isinstance(source, (bytes, bytearray)) else str(source)
+        if not trust:
+            check_tflite(self._content, self._where)
         self._kernels, self._threads = kernels, threads
         self._interpreter = self._open(kernels, keep=False)
         self._looking: Any = None

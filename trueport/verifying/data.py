@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import sys
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from trueport.consent.folders import find_modules_here
 from trueport.errors import UsageError
 from trueport.ir.ports import Port
 from trueport.quiet import start_up_hidden
@@ -75,7 +75,7 @@ def _load(file: Path) -> Any:
             return loaded
         with loaded:
             return dict(loaded)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise UsageError(
             f"can't be read: {plain_text(error)}",
             where=f"data {file}",
@@ -118,9 +118,7 @@ def _module(place: str, word: str) -> ModuleType:
             with start_up_hidden():
                 spec.loader.exec_module(module)
             return module
-        # As `python -m` does: modules beside the user count.
-        if str(Path.cwd()) not in sys.path:
-            sys.path.insert(0, str(Path.cwd()))
+        find_modules_here()
         with start_up_hidden():
             return importlib.import_module(place)
     except Exception as error:  # whatever the user's own code raises

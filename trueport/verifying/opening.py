@@ -69,7 +69,8 @@ class Opening:
             assert isinstance(self.model, FunctionModel)
             return self.model.compiled()
         if setting.runtime == "tflite":
-            return TfliteModel(self.artifact, signature=self.options.signature, **setting.options)
+            given = {"signature": self.options.signature, "trust": self.options.trust, **setting.options}
+            return TfliteModel(self.artifact, **given)
         held = to_proto(self.artifact) if isinstance(self.artifact, ir.Model) else self.artifact
         return OnnxRuntimeModel(held, **setting.options)
 
@@ -81,6 +82,8 @@ class Opening:
         loader, options = f"{load_model.__module__}:{load_model.__name__}", dict(setting.options)
         if setting.runtime == "onnxruntime":
             options["exact_sums"] = True
+        if setting.runtime in ("tensorflow", "tflite"):
+            options["trust"] = self.options.trust
         if setting.runtime in ("tensorflow", "tflite") and self.options.signature is not None:
             options["signature"] = self.options.signature
         if setting.runtime == "tensorflow":
@@ -101,12 +104,18 @@ def _check_onednn(model: ChildModel, setting: Setting) -> None:
 
 
 def open_tensorflow(
-    path: str, *, role: Role, signature: str | None = None, grappler: bool = True, xla: bool = False
+    path: str,
+    *,
+    role: Role,
+    signature: str | None = None,
+    trust: bool = False,
+    grappler: bool = True,
+    xla: bool = False,
 ) -> Model:
     """Open a TensorFlow model in a child, by the same steps as in the parent, so that names are the same."""
     if not grappler:
         turn_off_grappler()
-    options = Options(signature=signature)
+    options = Options(signature=signature, trust=trust)
     model = as_source(path, options).executions[0] if role == "source" else as_target(path, options)
     return model.compiled() if xla and isinstance(model, FunctionModel) else model
 

@@ -70,7 +70,7 @@ def as_source(source: Any, options: Options, ops: Sequence[Any] = (), running: R
     if is_tflite(source):
         return _tflite_source(source, options, running)
     if is_tensorflow(source):
-        captured = capture_source(source, options)
+        captured = capture_source(source, _for_source(source, options))
         model = FunctionModel(
             keeping_state(captured.function), captured.function, ArtifactMap(captured.inputs, captured.outputs)
         )
@@ -121,7 +121,7 @@ def _eager(module: TorchCaptured) -> TorchModel:
 
 
 def _tflite_source(source: Any, options: Options, running: Running) -> Subject:
-    named: dict[str, Any] = {"signature": options.signature}
+    named: dict[str, Any] = {"signature": options.signature, "trust": options.trust}
     if running.limits is not None:
         models = [in_child(_file(source), running.limits, kernels=k, **named) for k in ("builtin", "delegate")]
     else:
@@ -148,6 +148,7 @@ def as_target(target: Any, options: Options, running: Running | None = None) -> 
         return _eager(capture_torch(target, running.torch if running is not None else TorchOptions()))
     signed = options.signature is not None and _has_signatures(target)
     named: dict[str, Any] = {"signature": options.signature} if signed else {}
+    named |= {"trust": options.trust}
     if running is not None and running.limits is not None:
         return in_child(_file(target), running.limits, exact_sums=True, **named)
     if isinstance(target, (bytes, bytearray)):
@@ -162,9 +163,14 @@ def as_target(target: Any, options: Options, running: Running | None = None) -> 
     if isinstance(target, (str, Path)) and (not Path(target).suffix or is_tflite(target)):
         return load_model(target, exact_sums=True, **named)
     if is_tensorflow(target):
-        captured = capture_source(target, options)
+        captured = capture_source(target, _for_source(target, options))
         return FunctionModel(captured.function, captured.function, ArtifactMap(captured.inputs, captured.outputs))
     return load_model(target, exact_sums=True)
+
+
+def _for_source(model: Any, options: Options) -> Options:
+    """The options without trust for a model in memory: that is about code in files."""
+    return options if _is_path(model) else replace(options, trust=False)
 
 
 def _has_signatures(target: Any) -> bool:

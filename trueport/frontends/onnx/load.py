@@ -15,6 +15,7 @@ import onnx.checker
 import onnx.shape_inference
 import onnx_ir as ir
 
+from trueport.consent.archives import check_members
 from trueport.errors import InvalidModel, WriteFailed
 from trueport.frontends.onnx.describe import note_left_out
 from trueport.frontends.onnx.dialect import rehome_runtime_operators
@@ -83,6 +84,7 @@ def _from_zip(path: Path) -> Path:
     """A zip holds one .onnx file and, beside it, its external data."""
     try:
         with zipfile.ZipFile(path) as archive:
+            check_members(archive, str(path))
             broken = archive.testzip()
             models = [name for name in archive.namelist() if name.endswith(".onnx")]
             if broken is None and len(models) == 1:

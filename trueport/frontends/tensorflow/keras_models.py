@@ -8,11 +8,12 @@ import inspect
 import json
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from trueport.consent.folders import find_modules_here
+from trueport.consent.keras_files import check_keras, read_config, unknown_classes
 from trueport.errors import InvalidModel
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs
@@ -33,12 +34,16 @@ def is_keras_model(source: Any) -> bool:
 
 
 def load_keras(path: Path, *, trust: bool) -> Any:
-    """A .keras or .h5 file; code in it (Lambda layers) is not run unless it is trusted.
+    """A .keras or .h5 file; what would run code or read other files is refused unless it is trusted.
 
     What Keras 2 wrote is read by tf_keras where that is installed, else by Keras 3, which reads most of it.
     """
     if path.suffix == ".keras" and not zipfile.is_zipfile(path):
         raise InvalidModel("is no .keras file, or is cut short", where=str(path), remedy="save or fetch it again")
+    if trust:
+        find_modules_here()
+    else:
+        check_keras(path)
     library = keras
     if _written_by_keras_2(path) and importlib.util.find_spec("tf_keras") is not None:
         library = tf_keras
@@ -47,23 +52,19 @@ def load_keras(path: Path, *, trust: bool) -> Any:
     try:
         return library.models.load_model(str(path), compile=False, safe_mode=not trust)
     except Exception as error:  # Keras raises many kinds for what a file lacks
-        config = _config(path)
-        lacks = [
-            *(["holds Python code (a Lambda layer), which is not run unless you trust the file"] * _has_code(config)),
-            *(f"uses {name!r}, which is not known here" for name in _unknown(config)),
-        ]
-        if not lacks:
+        unknown = unknown_classes(read_config(path))
+        if not unknown:
             old = library is keras and _written_by_keras_2(path)
             raise InvalidModel(
                 f"Keras can't load it: {one_line(error, 300)}",
                 where=str(path),
                 remedy="Keras 2 wrote it: pip install tf_keras" if old else "",
             ) from error
-        remedies = [
-            *(["pass --trust if you know who made it"] if _has_code(config) else []),
-            *(["import what defines the classes and pass the loaded model itself"] if _unknown(config) else []),
-        ]
-        raise InvalidModel("; ".join(lacks), where=str(path), remedy="; ".join(remedies)) from error
+        raise InvalidModel(
+            "; ".join(f"uses {name!r}, which is not known here" for name in unknown),
+            where=str(path),
+            remedy="import what defines the classes and pass the loaded model itself",
+        ) from error
 
 
 def _written_by_keras_2(path: Path) -> bool:
@@ -77,50 +78,6 @@ def _written_by_keras_2(path: Path) -> bool:
     except (OSError, KeyError, ValueError, zipfile.BadZipFile):
         return False  # Keras says what is wrong with it
     return str(version).startswith("2.")
-
-
-def _config(path: Path) -> Any:
-    """A file's description of its model, as plain data; empty where it can't be read."""
-    try:
-        if path.suffix == ".keras":
-            with zipfile.ZipFile(path) as archive:
-                return json.loads(archive.read("config.json"))
-        with h5py.File(path) as file:
-            return json.loads(file.attrs["model_config"])
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
-        return {}
-
-
-def _walk(config: Any) -> Iterator[Mapping[str, Any]]:
-    if isinstance(config, Mapping):
-        yield config
-        for item in config.values():
-            yield from _walk(item)
-    elif isinstance(config, list):
-        for item in config:
-            yield from _walk(item)
-
-
-def _has_code(config: Any) -> bool:
-    return any(part.get("class_name") in ("__lambda__", "Lambda") for part in _walk(config))
-
-
-def _unknown(config: Any) -> list[str]:
-    """Classes and functions of the model's author that nobody has registered here."""
-    found = {
-        str(part.get("registered_name") or part["class_name"])
-        for part in _walk(config)
-        if "class_name" in part and "config" in part and not _is_keras_own(part)
-    }
-    return sorted(name for name in found if keras.saving.get_registered_object(name) is None)
-
-
-def _is_keras_own(part: Mapping[str, Any]) -> bool:
-    if "module" in part:
-        return str(part["module"]).split(".")[0] in ("keras", "builtins")
-    name = str(part["class_name"])
-    spaces = (keras.layers, keras.models, keras.initializers, keras.regularizers, keras.constraints, keras)
-    return name.startswith("__") or name == "Functional" or any(hasattr(space, name) for space in spaces)
 
 
 def _check_backend() -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from trueport.consent.tensorflow_files import check_graph_def, check_saved_model
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs, tracing
@@ -38,7 +39,7 @@ class Options:
     """channel-last inputs that are to be fed channel-first"""
     outputs_as_nchw: Sequence[str] = ()
     trust: bool = False
-    """run code that a Keras file carries (Lambda layers)"""
+    """run code that a file carries (Lambda layers), and operators that touch files"""
     extensions: bool = False
     """allow operators of onnxruntime-extensions where ONNX has none"""
     custom_domain: str | None = None
@@ -62,7 +63,7 @@ def capture_source(source: Any, options: Options) -> Captured:
     """The source's function, traced."""
     if isinstance(source, (str, Path)):
         return _from_path(Path(source), options)
-    _refuse(options, "trust", "it is about code in Keras files")
+    _refuse(options, "trust", "it is about code in files")
     if is_keras_model(source):
         return _from_keras(source, options)
     if type(source).__name__ == "GraphDef":
@@ -85,16 +86,23 @@ def _from_path(path: Path, options: Options) -> Captured:
     if not path.exists():
         raise InvalidModel("there is no such file or folder", where=str(path))
     if path.suffix in (".keras", ".h5", ".hdf5"):
-        return _from_keras(load_keras(path, trust=options.trust), options)
-    _refuse(options, "trust", "it is about code in Keras files")
+        captured = _from_keras(load_keras(path, trust=options.trust), options)
+        if not options.trust:
+            check_graph_def(captured.graph.as_graph_def(), None, path)
+        return captured
     if path.suffix == ".pb" and path.is_file():
-        return _from_graph_def(read_graph_def(path), options)
+        graph_def = read_graph_def(path)
+        if not options.trust:
+            check_graph_def(graph_def, options.outputs, path)
+        return _from_graph_def(graph_def, options)
     if not (path / "saved_model.pb").is_file() and not (path / "saved_model.pbtxt").is_file():
         raise InvalidModel(
             "is no model that can be taken" if path.is_file() else "the folder holds no saved_model.pb",
             where=str(path),
             remedy="name a SavedModel's folder, a .keras, .h5 or .pb file, or an .onnx file",
         )
+    if not options.trust:
+        check_saved_model(path)
     try:
         loaded = tf.saved_model.load(str(path))
     except (OSError, tf.errors.OpError, AssertionError, KeyError, ValueError) as error:

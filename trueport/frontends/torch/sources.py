@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import importlib
 import re
-import sys
 import zipfile
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from trueport.errors import InvalidModel, UsageError
+from trueport.consent.archives import member_names
+from trueport.consent.folders import find_modules_here
+from trueport.consent.torch_files import check_exported, tensors_only
+from trueport.consent.torch_operators import check_script
+from trueport.errors import InvalidModel, Untrusted, UsageError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.quantization import known_quantized_operators
 from trueport.frontends.torch.quiet import quiet
 from trueport.quiet import start_up_hidden
+from trueport.quoting import one_line
 
 __all__ = ["Opened", "TorchOptions", "is_torch", "open_source"]
 
 _FILES = (".pt2", ".pt", ".pth", ".ts")
+_EXPORTED = re.compile(r"(?i)(^|/)(models/[^/]+\.json|serialized_exported_program\.json)$")
 _FACTORY = re.compile(r"[\w.]+:[\w.]+")
 _EXAMPLE = re.compile(r"(?P<name>\w+)=(?P<dtype>\w+)\[(?P<dims>[\d, ]*)\](\((?P<low>-?\d+)\.\.(?P<high>-?\d+)\))?")
 
@@ -33,7 +39,7 @@ class TorchOptions:
     dynamic_shapes: Any = None
     """PyTorch's own spec, {"x.0": "batch"}, or words like x.0=batch(1..64)"""
     trust: bool = False
-    """run Python code that a pickled file carries"""
+    """run code that a file carries, and operators that touch files"""
 
 
 @dataclass(frozen=True)
@@ -85,16 +91,39 @@ def _from_file(path: Path, trust: bool) -> Any:
         raise InvalidModel("there is no such file", where=str(path))
     if not zipfile.is_zipfile(path):
         raise InvalidModel("is not a file of torch.save, torch.export.save or torch.jit.save", where=str(path))
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-    if any(name.endswith(("/models/model.json", "serialized_exported_program.json")) for name in names):
-        known_quantized_operators()
-        with quiet():
-            return torch.export.load(str(path))
+    names = member_names(path, ignore_case=True)
+    if trust:
+        find_modules_here()
+    if any(_EXPORTED.search(name) for name in names):
+        return _exported(path, names, trust)
     if any("/code/" in name for name in names):
-        with quiet():
-            return torch.jit.load(str(path), map_location="cpu")
+        if not trust:
+            check_script(path, names)
+        try:
+            with quiet():
+                return torch.jit.load(str(path), map_location="cpu")
+        except RuntimeError as error:
+            raise InvalidModel(
+                f"torch.jit.load cannot read it: {one_line(str(error).strip().splitlines()[0], 200)}",
+                where=str(path),
+                remedy="save it again",
+            ) from error
     return _unpickled(path, trust)
+
+
+def _exported(path: Path, names: Sequence[str], trust: bool) -> Any:
+    if not trust:
+        check_exported(path, names)
+    known_quantized_operators()
+    try:
+        with quiet(), nullcontext() if trust else tensors_only():
+            return torch.export.load(str(path))
+    except Exception as error:  # PyTorch raises many kinds for what a file lacks
+        raise InvalidModel(
+            f"torch.export.load cannot read it: {type(error).__name__}: {one_line(error, 200)}",
+            where=str(path),
+            remedy="export the program again with this PyTorch",
+        ) from error
 
 
 def _unpickled(path: Path, trust: bool) -> Any:
@@ -103,7 +132,7 @@ def _unpickled(path: Path, trust: bool) -> Any:
     try:
         held = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # pickle's own types, for whatever is not a tensor
-        raise InvalidModel(
+        raise Untrusted(
             "holds a pickled Python object, which would run code when it is read",
             where=str(path),
             remedy="read it with --trust if you know who wrote it, or save it with torch.export.save",
@@ -117,8 +146,7 @@ def _unpickled(path: Path, trust: bool) -> Any:
 
 def _from_factory(name: str) -> Any:
     module_name, _, attribute = name.partition(":")
-    if "" not in sys.path:
-        sys.path.insert(0, "")  # as `python -m` does: modules in the current folder are found
+    find_modules_here()
     try:
         with start_up_hidden():
             found: Any = importlib.import_module(module_name)

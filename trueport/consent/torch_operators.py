@@ -1,0 +1,68 @@
+"""PyTorch's operators that touch files, processes or the network, and how TorchScript code names them.
+
+From the schemas of PyTorch 2.13 (``torch._C._jit_get_all_schemas()``): all that take a file's name, and the namespaces
+that communicate. ``tests/consent`` compares the table with the installed PyTorch.
+"""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from trueport.consent.refusing import refuse_without_trust
+
+__all__ = ["NAMESPACES", "OPERATORS", "check_script", "effect_of"]
+
+OPERATORS = {
+    "aten::save": "writes a file",
+    "aten::from_file": "maps a file into memory, and creates it",
+    "debugprims::load_tensor": "reads a file",
+    "prim::PythonOp": "calls Python",
+    "prim::IgnoredPythonOp": "calls Python",
+    "prim::rpc_async": "calls another process",
+    "prim::rpc_sync": "calls another process",
+    "prim::rpc_remote": "calls another process",
+}
+NAMESPACES = {
+    "c10d": "communicates with other processes",
+    "c10d_functional": "communicates with other processes",
+    "_c10d_functional": "communicates with other processes",
+    "_c10d_functional_autograd": "communicates with other processes",
+    "_dtensor": "communicates with other processes",
+    "symm_mem": "communicates with other processes",
+    "dist_c10d": "communicates with other processes",
+    "dist_rpc": "communicates with other processes",
+    "debugprims": "reads files",
+    "aoti": "loads compiled code",
+    "inductor": "loads compiled code",
+}
+_GAP = re.compile(r"\s*\\\n\s*|\s*\.\s*")
+_CALLED = re.compile(r"(?<![\w.])torch\.(?:_C\.)?(\w+)\s*\(")
+_NAMESPACED = re.compile(r"(?<![\w])ops\.(\w+)\.(\w+)")
+_CLASSES = re.compile(r"torch\.classes\.(\w+)\.(\w+)")
+
+
+def effect_of(namespace: str, name: str) -> str:
+    """Return what an operator does to files, processes or the network; empty for one that only computes."""
+    return OPERATORS.get(f"{namespace}::{name}", "") or NAMESPACES.get(namespace, "")
+
+
+def check_script(path: Path, names: Iterable[str]) -> None:
+    """Refuse a TorchScript archive whose code has such operators: they run in forward, some while it is loaded."""
+    reasons = []
+    with zipfile.ZipFile(path) as archive:
+        for name in names:
+            if "/code/" in name.casefold() and not name.endswith(".debug_pkl"):
+                code = archive.read(name).decode("utf-8", errors="replace")
+                reasons += [f"{operator} in {name!r} {effect}" for operator, effect in _operators(code)]
+    refuse_without_trust(path, reasons)
+
+
+def _operators(code: str) -> list[tuple[str, str]]:
+    """Return operators of code with an effect; spaces, which the language allows around dots, do not hide them."""
+    plain = _GAP.sub(lambda gap: "." if "." in gap[0] else " ", code)
+    calls = [("aten", name) for name in _CALLED.findall(plain)] + [("prim", name) for name in _CALLED.findall(plain)]
+    calls += _NAMESPACED.findall(plain) + _CLASSES.findall(plain)
+    return [(f"{space}::{name}", effect) for space, name in calls if (effect := effect_of(space, name))]
