@@ -70,7 +70,15 @@ def test_a_signal_cleans_up(name: str, code: int, sources: dict[str, Path], tmp_
     (tmp_path / "loader.py").write_text(textwrap.dedent(loader.format(name=name)))
     out = _out(tmp_path)
     words = _command(sources["zip"], out / "saved", "--data", "loader:load")
-    done = subprocess.run(words, env=_environment(tmp_path), cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        words,
+        env=_environment(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        # Where the tests run under nohup, SIGHUP is ignored, and stays so in children.
+        preexec_fn=lambda: signal.signal(getattr(signal, name), signal.SIG_DFL),
+    )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     _assert_nothing_left(tmp_path)

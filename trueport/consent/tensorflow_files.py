@@ -5,7 +5,6 @@ A SavedModel's graph is parsed, not loaded: loading runs initializers.
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 from trueport.consent.refusing import refuse_without_trust
 from trueport.consent.tensorflow_operators import FROM_ASSETS, RESTORES, SAVES, effect_of, named_in
+from trueport.lazy import load
 
 __all__ = ["check_graph_def", "check_saved_model", "check_tflite"]
 
@@ -23,7 +23,7 @@ _HANDED_ON = ("Identity", "ReadVariableOp")
 
 def check_saved_model(folder: Path) -> None:
     """Refuse a SavedModel whose graph has such operators, or whose assets lie outside of its folder."""
-    loader: Any = importlib.import_module("tensorflow.python.saved_model.loader_impl")
+    loader: Any = load("tensorflow.python.saved_model.loader_impl")
     try:
         stored = loader.parse_saved_model(str(folder))
     except OSError:
