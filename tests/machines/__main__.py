@@ -84,7 +84,7 @@ def run(setting: Setting, part: str, folder: Path) -> Cell:
     environment = environment_of(setting, folder)
     done = subprocess.run([sys.executable, *PARTS[part]], cwd=ROOT, env=environment, capture_output=True, text=True)
     counts = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|error)", done.stdout)}
-    failed = counts.get("failed", 0) + counts.get("error", 0) or int(done.returncode > 0 and not counts)
+    failed = counts.get("failed", 0) + counts.get("error", 0) or int(done.returncode != 0 and not counts)
     tail = "\n".join((done.stdout + done.stderr).splitlines()[-15:]) if failed else ""
     return _shown(Cell(setting.name, part, counts.get("passed", 0), failed, tail))
 
