@@ -145,7 +145,7 @@ def _asset_above(graph: Any, canary: Path) -> None:
 
 
 def _constant_vocabulary(graph: Any, canary: Path) -> None:
-    """Read a table's keys from a file that is no asset of the model."""
+    """Read a table's keys from a file outside the assets of the model."""
     for function in graph.graph_def.library.function:
         for node in function.node_def:
             if node.op == "InitializeTableFromTextFileV2":
