@@ -17,6 +17,7 @@ from trueport.fidelity import Loss
 from trueport.ir.provenance import mark_origins
 from trueport.mapping.registry import Registry
 from trueport.passes import upgrade
+from trueport.passes.batch_norm import join_batch_norms
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
 from trueport.passes.fuse import simplify
@@ -72,6 +73,8 @@ def _arrange(model: ir.Model, registry: Registry) -> None:
     """Make known what can be known, drop what does nothing, and give data the order that the handlers want."""
     make_known(model)
     simplify(model)
+    # After paddings have joined their convolutions: it makes these anew.
+    join_batch_norms(model)
     # Layouts last: from here on a value's shape is the one it is held in, which ONNX's inference must not see.
     assign_layouts(model, registry.honours_channels_last)
     # Layouts move constants by nodes; a weight that is used in one order only is stored in it.
