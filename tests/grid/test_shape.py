@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+import onnx.parser
+import onnxruntime as ort
 import pytest
 
+import trueport
 from tests.grid.harness import check
 
 INT64_MAX, INT64_MIN = np.iinfo(np.int64).max, np.iinfo(np.int64).min
@@ -117,6 +120,26 @@ def test_squeeze_all() -> None:
 def test_unsqueeze(axes: tuple, constant: bool) -> None:
     sets = [[data(*s), ints(*axes)] for s in ((2, 3), (0, 1))]
     check("Unsqueeze", *sets, constants=[1] if constant else [])
+
+
+@pytest.mark.parametrize("axes", [(0,), (-1,), (2, 0), (-1, -3), (0, -1)])
+def test_unsqueeze_where_the_rank_is_not_known(axes: tuple[int, ...]) -> None:
+    text = f"""
+    <ir_version: 8, opset_import: ["" : 17]>
+    agraph (float[N,3] x, bool more) => (float y) {{
+        a = If(more) <
+            then_branch = one () => (float b) {{ at = Constant<value_ints=[1]>()  b = Unsqueeze(x, at) }},
+            else_branch = two () => (float c) {{ c = Identity(x) }}
+        >
+        axes = Constant<value_ints={list(axes)}>()
+        y = Unsqueeze(a, axes)
+    }}"""
+    model = onnx.parser.parse_model(text)
+    session = ort.InferenceSession(model.SerializeToString())
+    made = trueport.convert(model, to="tensorflow", verify=False).model
+    for more in (False, True):
+        feeds = {"x": np.arange(6, dtype=np.float32).reshape(2, 3), "more": np.array(more)}
+        np.testing.assert_array_equal(made(**feeds)["y"], session.run(None, feeds)[0], strict=True)
 
 
 def test_unsqueeze_scalar() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.machines import masked
+from tests.machines import masked, xla
 
 __all__ = ["ROOT", "SETTINGS", "Setting", "environment_of", "print_failures"]
 
@@ -28,6 +28,8 @@ class Setting:
 
     name: str
     variables: Mapping[str, str] = field(default_factory=dict)
+    suite: tuple[str, ...] = ()
+    """arguments for tests/conformance/run_suite.py: cases that can't pass"""
     masked: bool = False
     """ONNX Runtime sees a CPU with AVX2 and nothing newer"""
 
@@ -60,7 +62,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("PyTorch AVX-512", {"ATEN_CPU_CAPABILITY": "avx512"}),
     Setting("1 thread", _threads(1)),
     Setting("2 threads", _threads(2)),
-    Setting("XLA", {"TF_XLA_FLAGS": "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"}),
+    Setting(
+        "XLA",
+        {"TF_XLA_FLAGS": "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"},
+        ("--without", xla.CORRUPTING, "--failing", "|".join(xla.FAILING.values())),
+    ),
     Setting(
         "a CPU with AVX2 only",
         {"TF_ENABLE_ONEDNN_OPTS": "0", "OPENBLAS_CORETYPE": "Haswell", "ATEN_CPU_CAPABILITY": "avx2"},

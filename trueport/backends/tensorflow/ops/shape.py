@@ -97,14 +97,24 @@ def squeeze(t: Translation, data: Tensor, axes: Tensor | None) -> Tensor:
 @maps("Unsqueeze", fidelity=BITWISE, audited=25, static=("axes",))
 def unsqueeze(t: Translation, data: Tensor, axes: Tensor) -> Tensor:
     known = t.static(axes)
-    if known is None or data.shape.rank is None:
+    order = None if known is None else _one_by_one(known.ravel(), data.shape.rank)
+    if order is None:
         return _unsqueezed_at(data, tf.reshape(axes, [-1]))
-    if data.shape.rank == 0 and known.size == 1:
+    if data.shape.rank == 0 and len(order) == 1:
         # A dim on its way into a shape: TensorFlow's shape inference sees through a pack.
         return tf.stack([data])
-    for axis in sorted(normalized(known.ravel(), data.shape.rank + known.size)):
+    for axis in order:
         data = tf.expand_dims(data, axis)
     return data
+
+
+def _one_by_one(axes: np.ndarray, rank: int | None) -> list[int] | None:
+    """The order in which axes can be added one at a time; None if only the rank, which is not known, tells."""
+    if rank is not None:
+        return sorted(normalized(axes, rank + axes.size))
+    if (axes >= 0).all():
+        return sorted(axes.tolist())
+    return sorted(axes.tolist(), reverse=True) if (axes < 0).all() else None
 
 
 def _unsqueezed_at(data: Tensor, axes: Tensor) -> Tensor:
