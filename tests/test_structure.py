@@ -23,6 +23,7 @@ LEVELS = {
     "quoting": 0,
     "lazy": 1,
     "fidelity": 0,
+    "versions": 0,
     "ir": 1,
     "consent": 2,
     "mapping": 3,
@@ -132,6 +133,23 @@ def test_nothing_is_swallowed() -> None:
             if isinstance(node, ast.ExceptHandler):
                 assert node.type is not None, f"bare except in {path}:{node.lineno}"
                 assert not all(isinstance(s, ast.Pass) for s in node.body), f"swallowed in {path}:{node.lineno}"
+
+
+def asks_for_a_version(node: ast.AST) -> bool:
+    """True for a comparison with a version, or for a tool that takes versions apart."""
+    if isinstance(node, ast.ImportFrom | ast.Import):
+        names = [getattr(node, "module", None) or "", *(alias.name for alias in node.names)]
+        return any(name.partition(".")[0] == "packaging" for name in names)
+    if not isinstance(node, ast.Compare):
+        return False
+    words = {getattr(part, "attr", getattr(part, "id", "")) for part in ast.walk(node)}
+    return bool(words & {"__version__", "VERSION", "version_info", "hexversion", "onnx_opset_version"})
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_versions_are_compared_in_one_room(path: Path) -> None:
+    if room(path) != "versions":
+        assert not [node for node in ast.walk(ast.parse(path.read_text())) if asks_for_a_version(node)]
 
 
 def fresh_python(code: str) -> str:

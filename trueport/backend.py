@@ -16,6 +16,7 @@ import onnx
 from onnx.backend.base import Backend, BackendRep
 
 from trueport.errors import InvalidInput, UsageError
+from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.pipeline import Conversion, convert
 from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
 from trueport.runtimes.tensorflow import FunctionModel
@@ -84,7 +85,7 @@ class TensorFlowBackend(Backend):
         ]
         made = [onnx.ValueInfoProto(name=name) for name in node.output if name]
         opsets = [onnx.helper.make_opsetid(node.domain, 1)] if node.domain else []
-        opsets.append(onnx.helper.make_opsetid("", onnx.defs.onnx_opset_version()))
+        opsets.append(onnx.helper.make_opsetid("", CANONICAL_OPSETS[""]))
         graph = onnx.helper.make_graph([node], "node", declared, made)
         model = onnx.shape_inference.infer_shapes(onnx.helper.make_model(graph, opset_imports=opsets))
         return cls.prepare(model, device).run(given)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import onnx.defs
 from onnx.defs import OpSchema
 
+from trueport.versions.opsets import WRITTEN_FOR, canonical_opsets, within
+
 __all__ = [
     "CANONICAL_OPSETS",
     "DOMAINS",
@@ -40,28 +42,20 @@ EXPERIMENTAL_OPERATORS = frozenset(
 EXTENSIONS = "ai.onnx.contrib"
 """The domain of onnxruntime-extensions, which have no schemas here."""
 
-DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training")
+DOMAINS = tuple(WRITTEN_FOR)
 
 
 @functools.cache
 def _histories() -> Mapping[tuple[str, str], tuple[OpSchema, ...]]:
     found: dict[tuple[str, str], list[OpSchema]] = {}
     for schema in onnx.defs.get_all_schemas_with_history():
-        found.setdefault((schema.domain, schema.name), []).append(schema)
+        if within(schema):
+            found.setdefault((schema.domain, schema.name), []).append(schema)
     return {key: tuple(sorted(versions, key=lambda s: s.since_version)) for key, versions in found.items()}
 
 
-@functools.cache
-def _canonical_opsets() -> Mapping[str, int]:
-    newest = dict.fromkeys(DOMAINS, 1)
-    for (domain, _), versions in _histories().items():
-        newest[domain] = max(newest.get(domain, 1), versions[-1].since_version)
-    newest[""] = onnx.defs.onnx_opset_version()
-    return newest
-
-
-CANONICAL_OPSETS: Mapping[str, int] = _canonical_opsets()
-"""The one opset per domain that handlers see: the newest that the installed onnx knows."""
+CANONICAL_OPSETS: Mapping[str, int] = canonical_opsets()
+"""The one opset per domain that handlers see: 28 for ``ai.onnx``, or the newest of an installed onnx that is older."""
 
 
 def history(op: str, domain: str = "") -> tuple[OpSchema, ...]:

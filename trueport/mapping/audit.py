@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import onnx.defs
 from onnx.defs import OpSchema
 
-from trueport.ir.schemas import DOMAINS, canonical_schema
+from trueport.ir.schemas import canonical_schema, has_body, operators
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
+from trueport.versions.opsets import knows_all, later_attributes
 
 __all__ = ["Mismatch", "mismatches", "without_mapping"]
 
@@ -50,7 +50,8 @@ def _departures(mapping: OpMapping, schema: OpSchema) -> Iterator[str]:
     if (takes != inputs or spreads != variadic) and not (spreads and not takes):
         yield f"takes inputs {takes}, the schema has {inputs}{' and more' * variadic}"
     yield from _attribute_departures(mapping, schema, parameters)
-    if mapping.audited != schema.since_version:
+    newer = mapping.audited is not None and mapping.audited > schema.since_version
+    if mapping.audited != schema.since_version and not (newer and not knows_all()):
         yield f"was compared with version {mapping.audited}, the newest is {schema.since_version}"
     for name in sorted((mapping.static | mapping.state) - {p.name for p in schema.inputs}):
         yield f"declares {name!r}, which is no input"
@@ -61,7 +62,7 @@ def _departures(mapping: OpMapping, schema: OpSchema) -> Iterator[str]:
 def _attribute_departures(mapping: OpMapping, schema: OpSchema, parameters: list[inspect.Parameter]) -> Iterator[str]:
     named = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
     rest = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    wanted = set(schema.attributes) - set(mapping.ignores)
+    wanted = set(schema.attributes) - set(mapping.ignores) | set(later_attributes(mapping.op, mapping.domain))
     if named - wanted or (wanted - named and not rest):
         yield f"takes attributes {sorted(named)}, the schema has {sorted(wanted)} that are not ignored"
     for name in sorted(set(mapping.ignores) - set(schema.attributes)):
@@ -70,17 +71,11 @@ def _attribute_departures(mapping: OpMapping, schema: OpSchema, parameters: list
 
 def without_mapping(registry: Registry) -> list[tuple[str, str]]:
     """Operators of the canonical opsets, as (domain, name), that have neither a mapping nor a function body."""
-    names = {(s.domain, s.name) for s in onnx.defs.get_all_schemas_with_history() if s.domain in DOMAINS}
     found = []
-    for domain, op in sorted(names):
+    for domain, op in operators():
         schema = canonical_schema(op, domain)
-        if schema is None or schema.deprecated or _has_body(schema):
+        if schema is None or schema.deprecated or has_body(schema):
             continue
         if registry.find(op, domain) is None:
             found.append((domain, op))
     return found
-
-
-def _has_body(schema: OpSchema) -> bool:
-    # onnx's type stubs lack the two.
-    return bool(schema.has_function or schema.has_context_dependent_function)  # type: ignore[attr-defined]

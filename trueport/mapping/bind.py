@@ -20,6 +20,7 @@ from trueport.errors import InvalidModel
 from trueport.ir.places import place
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.declare import Handler, OpMapping
+from trueport.versions.opsets import later_attributes
 
 __all__ = [
     "Bound",
@@ -61,6 +62,7 @@ def bind(node: ir.Node, schema: OpSchema | None, handler: Handler, ignores: Mapp
                 remedy="connect it to a value of the graph",
             )
     attributes = {name: value for name, value in bound.attributes.items() if name not in ignores}
+    attributes |= {k: v for k, v in later_attributes(schema.name, schema.domain).items() if k not in schema.attributes}
     return Bound(bound.inputs, attributes)
 
 

@@ -144,8 +144,8 @@ def _check_opsets(proto: onnx.ModelProto, where: str) -> None:
         newest = CANONICAL_OPSETS.get(domain)
         if newest is not None and opset.version > newest:
             raise InvalidModel(
-                f"imports opset {opset.version} of {opset.domain or 'ai.onnx'}; the installed onnx "
-                f"{onnx.__version__} knows up to {newest}",
+                f"imports opset {opset.version} of {opset.domain or 'ai.onnx'}; with the installed onnx "
+                f"{onnx.__version__} opsets up to {newest} are read",
                 where=where,
                 remedy="install a newer onnx and trueport, or export the model at an older opset",
             )
