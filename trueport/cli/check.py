@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["check"]
 
 
-class Format(enum.StrEnum):
+class Format(str, enum.Enum):
     """Forms in which findings are printed."""
 
     TERMINAL = "terminal"

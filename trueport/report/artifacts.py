@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from itertools import product
 from pathlib import Path
 
@@ -21,6 +21,8 @@ __all__ = ["Artifact", "Setting", "describe_artifact", "describe_setting"]
 _PACKAGES = ("onnx", "onnx_ir", "onnxruntime", "tensorflow", "keras", "torch", "numpy", "ml_dtypes")
 _NO_PARAMETERS = ("int32", "int64", "uint32", "uint64", "bool", "string")
 """Types of constants that are axes, shapes and switches, not what was learned."""
+
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,11 @@ def _files(path: Path, beside: Iterable[str]) -> dict[str, Path]:
 
 
 def _sha256(file: Path) -> str:
+    digest = hashlib.sha256()
     with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+        while block := stream.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _count(value: GraphValue) -> int:
@@ -111,7 +116,7 @@ def describe_setting(version: str, command: str = "") -> Setting:
         trueport=version,
         python=platform.python_version(),
         platform=platform.platform(terse=True),
-        at=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        at=datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
         packages=loaded_versions(_PACKAGES),
         command=command,
         peak_bytes=_peak_bytes(),

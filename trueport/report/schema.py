@@ -17,7 +17,7 @@ REPORT = "trueport-report/2"
 
 def load_schema(name: str) -> dict[str, Any]:
     """A JSON schema by its file's name: ``report-2``, ``report-1``, ``verification-1``, ``located-1``."""
-    text = files("trueport.report").joinpath("schemas", f"{name}.json").read_text(encoding="utf-8")
+    text = (files("trueport.report") / "schemas" / f"{name}.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema
 

@@ -28,6 +28,7 @@ from trueport.ir.artifact import InnerValue
 from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model
 from trueport.runtimes.machine import Machine, describe_machine
+from trueport.versions.python import module_command
 
 __all__ = ["ChildFailure", "ChildModel", "Limits", "in_child", "main"]
 
@@ -165,8 +166,7 @@ def _start(environment: Mapping[str, str], said: IO[bytes]) -> tuple[subprocess.
     ours, theirs = Pipe()
     handle = theirs.fileno()
     process = subprocess.Popen(
-        # Without -P the current folder, which may hold anything, would come before all installed modules.
-        [sys.executable, "-P", "-m", "trueport.runtimes.child", str(handle)],
+        [*module_command("trueport.runtimes.child"), str(handle)],
         pass_fds=[handle],
         # It finds the same modules as this process, the user's included.
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths_for_child()), **environment},

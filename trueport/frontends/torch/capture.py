@@ -25,6 +25,8 @@ from trueport.frontends.torch.rewrite import rewritten
 from trueport.frontends.torch.sources import Opened, TorchOptions, open_source
 from trueport.frontends.torch.state import refuse_hidden_state
 from trueport.ir.ports import Port
+from trueport.versions.python import add_note
+from trueport.versions.torch import keep_triton_out
 
 __all__ = ["TorchCaptured", "capture_torch"]
 
@@ -137,12 +139,13 @@ def _settled(module: Any, call: Call, dims: tuple[OpenDim, ...], strict: bool) -
 def _exported(module: Any, call: Call, dims: Sequence[OpenDim], strict: bool) -> Any:
     args, kwargs = call.filled(widened_example(call, dims))
     shapes = torch_shapes(module.forward, call, dims) if dims else None
+    keep_triton_out()
     with inference(module), quiet(), open_sequences(), open_quantized(), heard_guards() as decided:
         try:
             return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)
         except torch._dynamo.exc.UserError as error:
             for place in decided:
-                error.add_note(DECIDED + place)
+                add_note(error, DECIDED + place)
             raise
 
 
