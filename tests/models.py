@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.helper as oh
+import onnxruntime as ort
 from onnx import TensorProto
 
 __all__ = ["model_of", "relu_chain", "weighted"]
+from trueport.versions.onnxruntime import newest_opset
+
+_OPSET = min(22, newest_opset(ort))
 
 
 def model_of(nodes: list[onnx.NodeProto], inputs: list[Any], outputs: list[Any], **options: Any) -> onnx.ModelProto:
     """A model around nodes; ``opset``, ``initializers``, ``opsets`` (further domains) as options."""
     graph = oh.make_graph(nodes, "test", inputs, outputs, options.pop("initializers", []))
-    opsets = [oh.make_opsetid("", options.pop("opset", 22)), *options.pop("opsets", [])]
+    opsets = [oh.make_opsetid("", options.pop("opset", _OPSET)), *options.pop("opsets", [])]
     return oh.make_model(graph, opset_imports=opsets, ir_version=options.pop("ir_version", 10), **options)
 
 

@@ -9,6 +9,7 @@ import pathlib
 import pickle
 import tempfile
 import warnings
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,9 +34,11 @@ _ONNX_ROOT = os.path.dirname(os.path.dirname(onnx.__file__))
 def cases() -> dict[str, TestCase]:
     """All cases by name, unique over the kinds.
 
-    ONNX builds the node cases anew at each import, which takes seconds: they are kept in a file per release.
+    ONNX builds the node cases anew at each import, which takes seconds: they are kept in a file per installation.
     """
-    kept = pathlib.Path(tempfile.gettempdir()) / f"onnx-backend-suite-{onnx.__version__}-{os.getuid()}.pickle"
+    place = zlib.crc32(_ONNX_ROOT.encode())
+    versions = f"{onnx.__version__}-{np.__version__}-{place:x}"
+    kept = pathlib.Path(tempfile.gettempdir()) / f"onnx-backend-suite-{versions}-{os.getuid()}.pickle"
     if not kept.exists():
         fresh = kept.with_suffix(f".{os.getpid()}")
         fresh.write_bytes(pickle.dumps(_collect()))

@@ -53,7 +53,7 @@ def node_model(op: str, inputs: list[np.ndarray], outputs: int, opset: int = 3, 
     ]
     results = [onnx.ValueInfoProto(name=f"y{i}") for i in range(outputs)]
     graph = oh.make_graph([node], "g", declared, results)
-    opsets = [oh.make_opsetid("", 22), oh.make_opsetid(ML, opset)]
+    opsets = [oh.make_opsetid("", 21), oh.make_opsetid(ML, opset)]
     model = onnx.shape_inference.infer_shapes(oh.make_model(graph, opset_imports=opsets, ir_version=10))
     # ONNX infers no types for a few of these operators: scores are float, labels as the attributes have them.
     for index, value in enumerate(model.graph.output):

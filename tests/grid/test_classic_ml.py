@@ -204,7 +204,7 @@ def map_model(op: str, key: int, value: int, output: onnx.ValueInfoProto, **attr
     kind = oh.make_map_type_proto(key, oh.make_tensor_type_proto(value, []))
     node = oh.make_node(op, ["m"], ["y"], domain=ML, **attributes)
     graph = oh.make_graph([node], "g", [oh.make_value_info("m", kind)], [output])
-    return oh.make_model(graph, opset_imports=[oh.make_opsetid("", 22), oh.make_opsetid(ML, 3)], ir_version=10)
+    return oh.make_model(graph, opset_imports=[oh.make_opsetid("", 21), oh.make_opsetid(ML, 3)], ir_version=10)
 
 
 @pytest.mark.parametrize("value", [TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64])
@@ -264,7 +264,7 @@ def test_zip_map(labels: dict[str, Any]) -> None:
     node = oh.make_node("ZipMap", ["x"], ["y"], domain=ML, **labels)
     declared = [oh.make_tensor_value_info("x", TensorProto.FLOAT, [None, 2])]
     graph = oh.make_graph([node], "g", declared, [oh.make_value_info("y", kind)])
-    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 22), oh.make_opsetid(ML, 3)], ir_version=10)
+    model = oh.make_model(graph, opset_imports=[oh.make_opsetid("", 21), oh.make_opsetid(ML, 3)], ir_version=10)
     rep = prepare(model)
     for rows in (3, 1, 0):
         x = numbers((rows, 2))

@@ -32,7 +32,7 @@ from trueport.report.graphs_tensorflow import tensorflow_graph
 from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_file import checked_opset, known_to_run, own_names
 from trueport.runtimes.base import Model
-from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, extensions_library
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, extensions_library, readable_opset
 from trueport.runtimes.tensorflow import FunctionModel
 from trueport.verifying.oracle import Oracle, TensorflowOracle
 
@@ -93,7 +93,7 @@ class TensorflowToOnnx(Route):
         return self.graph()
 
     def _best_opset(self, kernels: Sequence[Kernel]) -> int:
-        newest = newest_opset(self.graph(), kernels, DEFAULT_OPSET, OLDEST_OPSET)
+        newest = newest_opset(self.graph(), kernels, min(DEFAULT_OPSET, readable_opset()), OLDEST_OPSET)
         return faster_opset(self.graph(), newest, stays)
 
     def write(self, place: Path) -> None:

@@ -30,7 +30,7 @@ from trueport.report.graphs_torch import torch_graph
 from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_file import checked_opset, known_to_run, own_names
 from trueport.runtimes.base import Model
-from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, readable_opset
 from trueport.runtimes.torch import TorchModel
 from trueport.verifying.oracle import Oracle, TorchOracle
 
@@ -83,7 +83,9 @@ class TorchToOnnx(Route):
     def emit(self) -> ir.Model:
         if not self._arranged:
             kernels = cpu_kernels()
-            opset = self._opset or newest_opset(self.graph(), kernels, DEFAULT_OPSET, OLDEST_OPSET)
+            opset = self._opset or newest_opset(
+                self.graph(), kernels, min(DEFAULT_OPSET, readable_opset()), OLDEST_OPSET
+            )
             lower_model(self.graph(), opset, apart=lacking(kernels, opset))
             fit_kernels(self.graph(), kernels)
             self._arranged = True

@@ -32,8 +32,9 @@ from trueport.runtimes.exact_sums import has_saturating_sums, saturates_here, wi
 from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.ort_arrays import run_session
 from trueport.runtimes.parts import pruned
+from trueport.versions.onnxruntime import newest_opset
 
-__all__ = ["LEVELS", "Level", "OnnxRuntimeModel", "cpu_kernels", "extensions_library"]
+__all__ = ["LEVELS", "Level", "OnnxRuntimeModel", "cpu_kernels", "extensions_library", "readable_opset"]
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 _extensions: Any = LazyModule("onnxruntime_extensions", "onnxruntime-extensions", "extensions")
@@ -62,6 +63,11 @@ def extensions_library() -> str:
         return str(_extensions.get_library_path())
     finally:
         sys.setdlopenflags(flags)
+
+
+def readable_opset() -> int:
+    """Return the newest opset of ``ai.onnx`` that the installed ONNX Runtime reads."""
+    return newest_opset(ort)
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,5 +48,7 @@ def _array(value: Any) -> Any:
     dtype = _FOREIGN.get(value.data_type())
     if dtype is None:
         return value.numpy()
-    memory = (ctypes.c_uint8 * value.tensor_size_in_bytes()).from_address(value.data_ptr())
+    # Not `tensor_size_in_bytes()`, which ONNX Runtime has since 1.22.
+    size = math.prod(value.shape()) * dtype.bitwidth // 8
+    memory = (ctypes.c_uint8 * size).from_address(value.data_ptr())
     return np.frombuffer(memory, np.uint8).view(dtype.numpy()).reshape(value.shape()).copy()
