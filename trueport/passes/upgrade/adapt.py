@@ -221,7 +221,8 @@ def _first_step(node: ir.Node, adapters: Adapters) -> tuple[OpSchema | None, int
         )
     for old in versions:
         step = adapters.get((node.domain, node.op_type, old.since_version))
-        if old.since_version >= schema.since_version and step is not None:
+        # The version is asked too: an onnx older than the canonical opset has no schema for where the last step led.
+        if step is not None and old.since_version >= schema.since_version and node.version < step[0]:
             return old, *step
     return None
 
