@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 WORKERS ?= 2
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: setup demo test test-all test-machines lint types devices docs bench clean
+.PHONY: setup demo test test-all test-machines test-versions lint types devices docs bench clean
 
 setup: $(STAMP)
 
@@ -37,6 +37,10 @@ test-all: lint types
 test-machines: $(STAMP)
 	$(BIN)/python -m tests.machines.models convert
 	$(BIN)/python -m tests.machines
+
+# The core tests under other versions of Python and the frameworks; loads several GB per set, which stay in bench/.cache.
+test-versions: $(STAMP)
+	$(BIN)/python -m tests.versions --write
 
 # The table of kernels that docs/devices.md and `trueport check` read; takes minutes, for a new release of TensorFlow.
 devices: $(STAMP)

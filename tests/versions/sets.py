@@ -1,0 +1,76 @@
+"""The sets of versions that `make test-versions` builds, and the sample of the tests that it runs in each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["KNOWN", "PARTS", "SETS", "TOOLS", "Known", "Part", "Set"]
+
+
+@dataclass(frozen=True)
+class Set:
+    """Versions that are installed together."""
+
+    name: str
+    python: str
+    requires: tuple[str, ...]
+    """for pip, beside Trueport with its extras and the tools of the tests"""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A sample of the tests."""
+
+    name: str
+    every: int
+    """each n-th test of a file runs, the first one always"""
+    paths: tuple[str, ...]
+
+
+TOOLS = ("pytest", "hypothesis", "jsonschema", "tf_keras")
+
+SETS = (
+    Set("oldest", "3.10", ("tensorflow==2.18.*", "torch==2.8.*", "onnxruntime==1.20.*", "numpy==1.26.*")),
+    Set("TensorFlow 2.19", "3.11", ("tensorflow==2.19.*", "torch==2.13.*", "onnxruntime==1.22.*")),
+    Set("middle", "3.12", ("tensorflow==2.20.*", "torch==2.11.*", "onnxruntime==1.24.*", "numpy==2.2.*")),
+    Set("newest", "3.13", ("tensorflow==2.21.*", "torch==2.15.*", "onnxruntime>=1.31")),
+    Set("TensorFlow 2.18.0", "3.11", ("tensorflow==2.18.0",)),
+    Set("TensorFlow 2.19 with onnx 1.23", "3.11", ("tensorflow==2.19.*", "onnx==1.23.*")),
+    Set("TensorFlow 2.19 on Python 3.13", "3.13", ("tensorflow==2.19.*",)),
+)
+"""The last three are here to show why pip refuses them."""
+
+_TORCH = ("gradients", "locate", "no_alarm", "pt2e", "rounding", "sources", "traps")
+
+PARTS = (
+    Part("ONNX's suite", 25, ("tests/conformance/test_suite.py",)),
+    Part("operators", 60, ("tests/grid", "tests/mapping")),
+    Part("TensorFlow sources", 30, ("tests/frontends",)),
+    Part("PyTorch sources", 12, ("tests/torch/operators", *(f"tests/torch/test_{name}.py" for name in _TORCH))),
+    Part("runtimes, verify", 12, ("tests/runtimes", "tests/verifying")),
+    Part("command line", 5, ("tests/test_cli.py", "tests/test_pipeline.py", "tests/versions")),
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """Tests that cannot pass with an older version; they are counted as skipped."""
+
+    tests: str
+    """a pattern in their names"""
+    package: str
+    before: tuple[int, ...]
+    """the oldest version with which they were seen to pass"""
+    because: str
+
+
+KNOWN = (
+    Known(r"test_cast\.py::test_every_pair_of_types", "onnx", (1, 23), "onnx lacks FLOAT6E2M3 and FLOAT6E3M2"),
+    Known(
+        r"complex128-expm1", "onnxruntime", (1, 22), "ONNX Runtime has no kernel for Cos of double"
+    ),
+    Known(r"extremes_of_nothing", "onnxruntime", (1, 22), "ONNX Runtime refuses the extremes of nothing"),
+    Known(r"FNUZ", "numpy", (2,), "NumPy's comparison cannot mix float16 with these types"),
+    Known(r"decode_webp", "tensorflow", (2, 19), "TensorFlow decodes no WebP"),
+    Known(r"test_pt2e.*Faked", "torch", (2, 9), "the exporter refuses fake_quantize from -127 to 127"),
+)
