@@ -10,9 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from typing import Annotated
 
 import typer
 
+from trueport import __version__
 from trueport.cli import check, convert, inspection, report, verify
 from trueport.cli.signals import ended_by_signals
 from trueport.cli.words import REFUSED
@@ -25,6 +27,7 @@ app = typer.Typer(
     add_completion=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Move neural networks between PyTorch, ONNX and TensorFlow, and see that nothing was lost.",
 )
 for command in (
@@ -39,6 +42,21 @@ for command in (
     report.report,
 ):
     app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"trueport {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="show the version and exit")
+    ] = False,
+) -> None:
+    """Take the options that stand before a command."""
 
 
 def main() -> None:
