@@ -22,6 +22,7 @@ LEVELS = {
     "quiet": 0,
     "quoting": 0,
     "lazy": 1,
+    "requirements": 1,
     "fidelity": 0,
     "versions": 0,
     "ir": 1,
@@ -43,7 +44,7 @@ LEVELS = {
     "__main__": 10,
     "__init__": 10,
 }
-FRAMEWORKS = {"tensorflow", "keras", "torch", "onnxruntime", "tf_keras"}
+FRAMEWORKS = {"tensorflow", "keras", "torch", "onnxruntime", "tf_keras", "ai_edge_litert"}
 
 
 def room(path: Path) -> str:

@@ -12,6 +12,8 @@ from trueport.errors import OutputExists, RunFailed, TrueportError, UsageError
 from trueport.frontends.tensorflow.sources import Options
 from trueport.frontends.torch.sources import TorchOptions
 from trueport.quoting import one_line
+from trueport.requirements import require_for_comparison
+from trueport.routes.forms import form_of
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import ChildModel, Limits
 from trueport.runtimes.machine import Machine, describe_machine
@@ -82,6 +84,7 @@ def verify(
     ``progress`` is called with what is under way.
     """
     running = Running(_limits(isolate, timeout, memory), TorchOptions(example_inputs, dynamic_shapes, trust))
+    require_for_comparison(form_of(source), form_of(target), in_runtime=isolate)
     wish = Asked.of(k, strict, rtol, atol)
     pair_of = _pair(source, target, ops, Options(signature=signature, trust=trust), running)
     feeding = Feeding(data, samples, seed, dims, special=samples is None)
@@ -118,6 +121,7 @@ def locate(
     """
     if reproduce is not None and Path(reproduce).exists():
         raise OutputExists("is there already", where=str(reproduce), remedy="name a folder that is not there yet")
+    require_for_comparison(form_of(source), form_of(target), in_runtime=reproduce is not None)
     options = Options(signature=signature, trust=trust)
     running = Running(torch=TorchOptions(example_inputs, dynamic_shapes, trust))
     subject, model, running = source_and_target(source, target, options, ops, running)

@@ -109,11 +109,17 @@ class WriteFailed(TrueportError):
 class MissingDependency(TrueportError):
     """A framework that this step needs is not installed."""
 
-    def __init__(self, package: str, extra: str) -> None:
+    def __init__(self, step: str, packages: Sequence[str], extras: Sequence[str], instead: str = "") -> None:
+        """``instead`` says how to do without the packages; empty where that is not possible."""
+        listed = " and ".join(filter(None, [", ".join(packages[:-1]), packages[-1]]))
+        install = f"pip install 'trueport[{','.join(extras)}]'"
         super().__init__(
-            f"this step needs {package}, which is not installed",
-            remedy=f"pip install 'trueport[{extra}]'",
+            f"{step} needs {listed}, which {'is' if len(packages) == 1 else 'are'} not installed",
+            remedy=f"{install}, or {instead}" if instead else install,
         )
+
+    def __str__(self) -> str:
+        return f"{self.why}: {self.remedy}"  # on one line, unlike other errors: there is no place to name
 
 
 class UsageError(TrueportError):

@@ -64,7 +64,7 @@ class LazyModule:
         except ModuleNotFoundError as error:
             if error.name != self._module:
                 raise
-            raise MissingDependency(self._product, self._extra) from None
+            raise MissingDependency("this step", [self._product], [self._extra]) from None
         value = getattr(module, name)
         setattr(self, name, value)
         return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -20,15 +20,17 @@ from trueport.report.artifacts import describe_artifact, describe_setting
 from trueport.report.data import Report, users_operators
 from trueport.report.graphs import Graph, joined
 from trueport.report.profile import Profile
+from trueport.requirements import Form, require_for_check, require_for_conversion
 from trueport.routes.base import Ops, Route
 from trueport.routes.choose import choose_route
+from trueport.routes.forms import form_of
 from trueport.runtimes.machine import describe_machine
 from trueport.verifying.data import Data
 from trueport.verifying.verification import Verification
 
 __all__ = ["Conversion", "check", "convert", "convert_file"]
 
-_FORMS = {".onnx": "onnx", ".tflite": "tflite"}
+_FORMS: Mapping[str, Form] = {".onnx": "onnx", ".tflite": "tflite"}
 _OTHER_FORMS = (".keras", ".h5", ".pb", ".pt2")
 Progress = Callable[[str], None]
 
@@ -184,6 +186,7 @@ def convert(
     ``outputs_as_nchw``, ``trust``, ``external_data``, ``extensions``, ``custom_domain``.
     Of a PyTorch source: ``example_inputs``, ``dynamic_shapes``, ``trust``, and to ONNX ``opset``, ``external_data``.
     """
+    _require_packages(source, to, verify or profile, options)
     job = Job(choose_route(source, to, ops, options), progress)
     job.analyse()
     model = job.emit()
@@ -213,6 +216,7 @@ def convert_file(
             remedy="name a folder for a SavedModel, like saved_model/, or a file like model.onnx or model.tflite",
         )
     form = _FORMS.get(target.suffix, "tensorflow")
+    _require_packages(source, form, verify or profile, options)
     with claimed(target, form, overwrite=overwrite) as claim:
         job = Job(choose_route(source, form, ops, options), progress)
         job.analyse()
@@ -227,6 +231,14 @@ def convert_file(
 
 def check(source: Any, to: str | None = None, *, ops: Ops = (), **options: Any) -> Report:
     """What would not survive, node by node; nothing is converted, and an ONNX source loads no framework."""
+    require_for_check(form_of(source), extensions=bool(options.get("extensions")))
     job = Job(choose_route(source, to, ops, options), lambda _: None)
     job.foresee()
     return job.check_report()
+
+
+def _require_packages(source: Any, to: str | None, verify: bool, options: Mapping[str, Any]) -> None:
+    """Raise `MissingDependency` if a package is missing; before user modules run, which may import it too."""
+    form = form_of(source)
+    target = to or ("tensorflow" if form == "onnx" else "onnx")
+    require_for_conversion(form, target, verify=verify, extensions=bool(options.get("extensions")))

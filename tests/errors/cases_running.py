@@ -69,6 +69,11 @@ def _without(package: str) -> None:
         LazyModule(package, "TensorFlow", "tensorflow").anything  # noqa: B018
 
 
+def _lacking(module: str, *words: str) -> None:
+    with mock.patch("trueport.requirements.is_installed", lambda name: name != module):
+        cli(*words)
+
+
 def _newer_report() -> None:
     data: dict[str, Any] = {**Report("a", "b").to_plain(), "schema": "trueport-report/99"}
     cli("report", _file("r.json", json.dumps(data)))
@@ -92,6 +97,8 @@ CASES = [
     Case("external-data-in-memory", _external_in_memory),
     Case("input-that-is-not-there", lambda: trueport.load(model()).run({"x": np.ones((1, 3), np.float32), "z": 1})),
     Case("framework-missing", lambda: _without("tensorflow")),
+    Case("package-missing-to-convert", lambda: _lacking("tensorflow", "convert", "model.onnx", "-o", "saved")),
+    Case("package-missing-to-verify", lambda: _lacking("onnxruntime", "convert", "model.keras", "-o", "model.onnx")),
     Case("verify-another-number-of-outputs", lambda: _verify(other=_other(_SWAPPED))),
     Case("verify-another-rank", lambda: _verify(other=_other(_FLAT))),
     Case("verify-another-shape", lambda: _verify(other=_other(_WIDER))),

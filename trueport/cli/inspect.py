@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from trueport.requirements import require_to_inspect
+
 __all__ = ["describe_artifact", "render"]
 
 
@@ -71,6 +73,7 @@ def _saved_model(path: Path, trust: bool) -> dict[str, Any]:
 
     found = ArtifactMap.read(path)
     if found is None:
+        require_to_inspect("tensorflow")
         from trueport.runtimes.tensorflow import SavedModel
 
         loaded = SavedModel(path, trust=trust)
@@ -113,6 +116,7 @@ def _graph(path: Path, trust: bool) -> dict[str, Any]:
 def _keras(path: Path, trust: bool) -> dict[str, Any]:
     from trueport.frontends.tensorflow.sources import Options, capture_source
 
+    require_to_inspect("tensorflow")
     captured = capture_source(path, Options(trust=trust))
     weights = captured.held.weights
     return {
@@ -129,6 +133,7 @@ def _keras(path: Path, trust: bool) -> dict[str, Any]:
 def _tflite(path: Path, trust: bool) -> dict[str, Any]:
     from trueport.runtimes.tflite import TfliteModel
 
+    require_to_inspect("tflite")
     model = TfliteModel(path, trust=trust)
     quantized = model.quantization()
     return {

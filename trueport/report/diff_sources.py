@@ -14,6 +14,7 @@ from trueport.frontends.tensorflow.sources import Options, capture_source, is_te
 from trueport.report.diff import Difference, Weights, compare_models
 from trueport.report.graphs import Graph, onnx_graph
 from trueport.report.graphs_tensorflow import tensorflow_constants, tensorflow_graph
+from trueport.requirements import require_for_check
 
 __all__ = ["diff_files"]
 
@@ -27,6 +28,7 @@ def diff_files(first: Path, second: Path, *, signature: str | None = None, trust
             where=f"{first} and {second}",
             remedy="trueport verify compares their numbers",
         )
+    require_for_check("tensorflow" if kinds[0] == "TensorFlow" else "onnx")
     options = Options(signature=signature, trust=trust)
     read = _tensorflow if kinds[0] == "TensorFlow" else _onnx
     return compare_models((str(first), *read(first, options)), (str(second), *read(second, options)))

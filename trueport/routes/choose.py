@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeVar
-
-import onnx
-import onnx_ir as ir
 
 from trueport.errors import UsageError
 from trueport.frontends.tensorflow.sources import Options, is_tensorflow
 from trueport.frontends.torch.sources import TorchOptions, is_torch
 from trueport.routes.base import Ops, Route
+from trueport.routes.forms import is_onnx
 
 __all__ = ["choose_route"]
 
@@ -31,7 +28,7 @@ def choose_route(source: Any, to: str | None, ops: Ops, options: Mapping[str, An
         return ToTflite(choose_route(source, "tensorflow", ops, options))
     if is_torch(source):
         return _from_torch(source, to, ops, options)
-    if is_tensorflow(source) or (to == "onnx" and not _is_onnx(source)):
+    if is_tensorflow(source) or (to == "onnx" and not is_onnx(source)):
         if to == "tensorflow":
             raise UsageError("the source is a TensorFlow model already", remedy="name an .onnx file as the output")
         from trueport.routes.tensorflow_to_onnx import TensorflowToOnnx
@@ -65,12 +62,6 @@ def _split(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """What says how the source is taken, and what says how an ONNX file is written."""
     outgoing = {name: value for name, value in options.items() if name in _OF_ONNX_FILES}
     return {name: value for name, value in options.items() if name not in outgoing}, outgoing
-
-
-def _is_onnx(source: Any) -> bool:
-    if isinstance(source, (str, Path)):
-        return Path(source).suffix in (".onnx", ".zip")
-    return isinstance(source, (onnx.ModelProto, ir.Model))
 
 
 def _settings(kind: type[_T], given: Mapping[str, Any], which: str) -> _T:

@@ -32,7 +32,7 @@ from trueport.report.graphs_tensorflow import tensorflow_graph
 from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_file import checked_opset, known_to_run, own_names
 from trueport.runtimes.base import Model
-from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, extensions_library, readable_opset
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, readable_opset
 from trueport.runtimes.tensorflow import FunctionModel
 from trueport.verifying.oracle import Oracle, TensorflowOracle
 
@@ -48,8 +48,6 @@ class TensorflowToOnnx(Route):
         self, source: Any, ops: Ops, options: Options, *, opset: int | None = None, external_data: bool = False
     ) -> None:
         super().__init__()
-        if options.extensions:
-            extensions_library()  # before any work is done: raises where the package is not installed
         self._source = source
         self._options = options
         self._opset = checked_opset(opset)

@@ -14,6 +14,7 @@ from trueport.ir.maps import to_proto
 from trueport.ir.reading import read_whole
 from trueport.mapping.declare import OpMapping
 from trueport.quoting import one_line, plain_text
+from trueport.requirements import require_to_run
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
@@ -38,10 +39,13 @@ def load_model(
     if not place.exists():
         raise InvalidModel("there is no such file or folder", where=str(path))
     if (place / "saved_model.pb").exists():
+        require_to_run("tensorflow")
         return SavedModel(place, trust=trust, **settings)
     if place.is_file() and place.suffix == ".onnx":
+        require_to_run("onnx")
         return OnnxRuntimeModel(place, optimize=optimize, exact_sums=exact_sums, **settings)
     if place.is_file() and place.suffix == ".tflite":
+        require_to_run("tflite")
         return TfliteModel(place, trust=trust, **settings)
     raise InvalidModel(
         "is neither an .onnx or .tflite file nor a SavedModel",
