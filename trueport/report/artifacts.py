@@ -18,7 +18,9 @@ from trueport.runtimes.machine import loaded_versions
 
 __all__ = ["Artifact", "Setting", "describe_artifact", "describe_setting"]
 
-_PACKAGES = ("onnx", "onnx_ir", "onnxruntime", "tensorflow", "keras", "torch", "numpy", "ml_dtypes")
+_PACKAGES = (
+    *("onnx", "onnx_ir", "onnxruntime", "tensorflow", "keras", "torch", "ai_edge_litert", "numpy", "ml_dtypes"),
+)
 _NO_PARAMETERS = ("int32", "int64", "uint32", "uint64", "bool", "string")
 """Types of constants that are axes, shapes and switches, not what was learned."""
 

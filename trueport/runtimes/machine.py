@@ -38,8 +38,8 @@ _BY_NUMPY = {"SSE41": "sse4_1", "FMA3": "fma", "AVX512VNNI": "avx512_vnni", "AVX
 """Features that NumPy spells differently."""
 _IMPLIED = ("sse4_1", "avx", "f16c")
 """What every CPU with AVX2 has: not worth a word in one line."""
-_MODULES = ("numpy", "onnx", "onnxruntime", "tensorflow", "keras", "torch")
-_RUNTIMES = ("onnxruntime", "tensorflow", "torch")
+_MODULES = ("numpy", "onnx", "onnxruntime", "tensorflow", "keras", "torch", "ai_edge_litert")
+_RUNTIMES = ("onnxruntime", "tensorflow", "torch", "ai_edge_litert")
 _VARIABLES = (
     "TF_ENABLE_ONEDNN_OPTS",
     "ONEDNN_MAX_CPU_ISA",

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from trueport.lazy import LazyModule
 from trueport.quiet import framework_warnings_hidden, tensorflow_lines_hidden
+from trueport.runtimes.lite import flatbuffer_utilities, interpreter_class
 
 __all__ = ["count_nodes", "run_part", "write_part"]
 
-tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
 _ABSENT = -1
 """Stands for an optional input that is left out."""
 
@@ -23,7 +21,7 @@ def write_part(
     content: bytes, given: Mapping[int, np.ndarray], known: Mapping[int, np.ndarray], wanted: int, place: Path
 ) -> None:
     """``given``: what the part takes, by indices of tensors; ``known``: inputs of the model, which become constants."""
-    utils = _utilities()
+    utils = flatbuffer_utilities()
     model = utils.convert_bytearray_to_object(content)
     graph = model.subgraphs[0]
     graph.operators = _needed(graph, wanted, given)
@@ -75,7 +73,7 @@ def _mentioned(operator: Any) -> Iterator[int]:
 
 def _drop_the_rest(model: Any) -> None:
     """Other weights, and notes on where the model comes from; other graphs stay where an operator may call them."""
-    schema = _utilities().schema_fb
+    schema = flatbuffer_utilities().schema_fb
     calls = any(operator.builtinOptionsType in _calling(schema) for operator in model.subgraphs[0].operators)
     model.subgraphs = model.subgraphs if calls else model.subgraphs[:1]
     used = {tensor.buffer for graph in model.subgraphs for tensor in graph.tensors}
@@ -90,20 +88,16 @@ def _calling(schema: Any) -> set[int]:
 
 
 def _buffer(array: np.ndarray) -> Any:
-    made = _utilities().schema_fb.BufferT()
+    made = flatbuffer_utilities().schema_fb.BufferT()
     made.data = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
     return made
-
-
-def _utilities() -> Any:
-    return importlib.import_module("tensorflow.lite.tools.flatbuffer_utils")
 
 
 def run_part(place: Path, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     """The part's result on inputs by their names."""
     # It announces that it will move to another package one day, and which kernels it has chosen.
     with tensorflow_lines_hidden(), framework_warnings_hidden("tensorflow"):
-        interpreter = tf.lite.Interpreter(str(place))
+        interpreter = interpreter_class()(str(place))
         details = interpreter.get_input_details()
         for one in details:
             interpreter.resize_tensor_input(one["index"], inputs[one["name"]].shape)
@@ -116,4 +110,4 @@ def run_part(place: Path, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
 
 def count_nodes(place: Path) -> int:
     """Its operators."""
-    return len(_utilities().read_model(str(place)).subgraphs[0].operators)
+    return len(flatbuffer_utilities().read_model(str(place)).subgraphs[0].operators)

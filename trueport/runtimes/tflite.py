@@ -1,4 +1,4 @@
-"""TFLite files in TensorFlow Lite's interpreter: signatures by name, open dims resized, inner tensors on request.
+"""TFLite files in TensorFlow's interpreter or LiteRT's: signatures by name, open dims resized, inner tensors fetched.
 
 Quantized tensors are given and taken as they are stored, as integers; `quantization` says what they mean.
 """
@@ -17,15 +17,14 @@ from trueport.consent.tensorflow_files import check_tflite
 from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port, pack, unpack
-from trueport.lazy import LazyModule
 from trueport.quiet import framework_warnings_hidden, tensorflow_lines_hidden
 from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model, Operation
+from trueport.runtimes.lite import interpreter_class, resolver_types
 from trueport.runtimes.parts_tflite import write_part
 
 __all__ = ["Kernels", "Quantization", "TfliteModel", "is_tflite"]
 
-tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
 _MAGIC = b"TFL3"
 _INNER = "the model's inner() lists all tensors"
 
@@ -167,11 +166,11 @@ class TfliteModel(Model):
         interpreter.invoke()
 
     def _open(self, kernels: Kernels, *, keep: bool) -> Any:
-        resolver = getattr(tf.lite.experimental.OpResolverType, _RESOLVERS[kernels])
+        resolver = getattr(resolver_types(), _RESOLVERS[kernels])
         try:
             # It announces that it will move to another package one day, and which kernels it has chosen.
             with tensorflow_lines_hidden(), framework_warnings_hidden("tensorflow"):
-                made = tf.lite.Interpreter(
+                made = interpreter_class()(
                     model_content=self._content,
                     num_threads=self._threads,
                     experimental_op_resolver_type=resolver,

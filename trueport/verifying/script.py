@@ -43,7 +43,12 @@ raise SystemExit(0 if departs(target) and not departs(source) else 1)
 _IMPORTS: Mapping[str, str] = {
     "onnxruntime": "import onnxruntime",
     "tensorflow": "import tensorflow as tf",
-    "tflite": "import tensorflow as tf",
+    "tflite": """\
+try:
+    import tensorflow as tf
+    Interpreter = tf.lite.Interpreter
+except ImportError:
+    from ai_edge_litert.interpreter import Interpreter""",
 }
 _RUNS: Mapping[str, str] = {
     "onnxruntime": """\
@@ -53,7 +58,7 @@ session = onnxruntime.InferenceSession("{part}.onnx", providers=["CPUExecutionPr
 loaded = tf.saved_model.load("{part}")
 {part} = loaded.part(*(tf.constant({inputs}[name]) for name in sorted({inputs}))).numpy()""",
     "tflite": """\
-interpreter = tf.lite.Interpreter("{part}.tflite")
+interpreter = Interpreter("{part}.tflite")
 for i in interpreter.get_input_details():
     interpreter.resize_tensor_input(i["index"], {inputs}[i["name"]].shape)
 interpreter.allocate_tensors()
