@@ -13,13 +13,19 @@ from trueport.ir.ports import Port, make_ports
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.passes.outgoing import OLDEST_OPSET
 from trueport.quoting import one_line
+from trueport.requirements import is_installed
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 
 __all__ = ["checked_opset", "known_to_run", "own_names"]
 
 
 def known_to_run(place: Path) -> None:
-    """ONNX Runtime takes the file, or nothing is kept of it."""
+    """Raise `EmitError` if ONNX Runtime does not load the file: nothing is kept of it then.
+
+    Where ONNX Runtime is not installed, which is asked before by whoever wants to verify, nothing is tried.
+    """
+    if not is_installed("onnxruntime"):
+        return
     try:
         OnnxRuntimeModel(place).try_out()
     except Exception as error:  # ONNX Runtime raises types of its own, not public ones

@@ -7,7 +7,8 @@ import functools
 import math
 import os
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,18 +24,28 @@ from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports, pack, unpack
 from trueport.ir.provenance import ORIGIN
 from trueport.ir.reading import read_located
-from trueport.ir.schemas import EXTENSIONS
+from trueport.ir.schemas import CANONICAL_OPSETS, EXTENSIONS
 from trueport.ir.widening import Kernel
 from trueport.lazy import LazyModule
 from trueport.quoting import one_line
+from trueport.requirements import is_installed
 from trueport.runtimes.base import Model, Operation
 from trueport.runtimes.exact_sums import has_saturating_sums, saturates_here, with_exact_sums
 from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.ort_arrays import run_session
 from trueport.runtimes.parts import pruned
+from trueport.runtimes.stored_kernels import stored_kernels
 from trueport.versions.onnxruntime import newest_opset
 
-__all__ = ["LEVELS", "Level", "OnnxRuntimeModel", "cpu_kernels", "extensions_library", "readable_opset"]
+__all__ = [
+    "LEVELS",
+    "Level",
+    "OnnxRuntimeModel",
+    "cpu_kernels",
+    "extensions_library",
+    "listed_kernels",
+    "readable_opset",
+]
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 _extensions: Any = LazyModule("onnxruntime_extensions", "onnxruntime-extensions", "extensions")
@@ -66,32 +77,39 @@ def extensions_library() -> str:
 
 
 def readable_opset() -> int:
-    """Return the newest opset of ``ai.onnx`` that the installed ONNX Runtime reads."""
-    return newest_opset(ort)
+    """Return the newest opset of ``ai.onnx`` that ONNX Runtime reads; any, as far as is known, if it is not installed."""
+    return newest_opset(ort) if is_installed("onnxruntime") else CANONICAL_OPSETS[""]
 
 
 @functools.cache
 def cpu_kernels() -> tuple[Kernel, ...]:
-    """All kernels of ONNX Runtime's CPU provider, as it lists them itself.
+    """All kernels of ONNX Runtime's CPU provider, as it lists them itself; the stored list where it is not installed.
 
     float16 counts as allowed where float is: ONNX Runtime puts casts around such nodes when it loads a model.
     """
+    listed = listed_kernels() if is_installed("onnxruntime") else stored_kernels()
+    return tuple(
+        replace(kernel, types={key: _with_half(types) for key, types in kernel.types.items()}) for kernel in listed
+    )
+
+
+def listed_kernels() -> tuple[Kernel, ...]:
+    """Return the kernels of the installed ONNX Runtime's CPU provider."""
     return tuple(
         Kernel(
             "" if kernel.domain == "ai.onnx" else kernel.domain,
             kernel.op_name,
             kernel.version_range[0],
             None if kernel.version_range[1] >= _OPEN_END else kernel.version_range[1],
-            {key: _with_half(types) for key, types in kernel.type_constraints.items()},
+            {key: frozenset(types) for key, types in kernel.type_constraints.items()},
         )
         for kernel in ort.capi.onnxruntime_pybind11_state.get_all_opkernel_def()
         if kernel.provider == "CPUExecutionProvider"
     )
 
 
-def _with_half(types: Iterable[str]) -> frozenset[str]:
-    found = frozenset(types)
-    return found | {"tensor(float16)"} if "tensor(float)" in found else found
+def _with_half(types: frozenset[str]) -> frozenset[str]:
+    return types | {"tensor(float16)"} if "tensor(float)" in types else types
 
 
 class OnnxRuntimeModel(Model):
