@@ -53,6 +53,19 @@ def test_complex_inputs_change_the_border() -> None:
     assert remarks["complex-port"].where == "input 'x'"
 
 
+def test_a_node_that_older_runtimes_lack_is_named() -> None:
+    source = _signed(lambda x: tf.bitcast(x, tf.int32), tf.TensorSpec([3], tf.float32))
+    (remark,) = [r for r in trueport.check(source, "onnx").remarks if r.rule == "newer-runtime"]
+    assert "BitCast" in remark.where
+    assert remark.because == (
+        "has no form before opset 26: the bits of FLOAT can't be read as INT32 by arithmetic; ONNX Runtime 1.20 reads "
+        "opset 21"
+    )
+    report = str(trueport.convert(source, "onnx").report)
+    assert f"  needs a newer runtime: {remark.where}: {remark.because}\n" in report
+    assert "newer runtime" not in str(trueport.convert(source, "onnx", opset=26).report)
+
+
 def test_an_optimizer_is_not_carried() -> None:
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
     model.compile("adam", "mse")

@@ -87,7 +87,7 @@ LAYERS: list[tuple[Any, str]] = [
     (lambda: L.LayerNormalization(axis=1), "ReduceMean"),
     (lambda: L.GroupNormalization(2), "ReduceMean"),
     (lambda: L.GroupNormalization(-1), "ReduceMean"),
-    (lambda: L.RMSNormalization(), "RMSNormalization"),
+    (lambda: L.RMSNormalization(), "Pow"),
     (lambda: L.UnitNormalization(), "ReduceSum"),
 ]
 
@@ -102,6 +102,11 @@ def test_layers(make: Any, operator: str) -> None:
     assert operator in op_types(written)
     if operator.endswith("Normalization"):
         assert set(op_types(written)) <= {operator, "Transpose"}
+
+
+def test_a_root_mean_square_is_one_operator_where_the_opset_has_it() -> None:
+    model = keras.Sequential([keras.Input((4, 6)), L.RMSNormalization()])
+    assert op_types(agree(model, [normal(2, 4, 6)], [normal(1, 4, 6)], opset=23)) == ["RMSNormalization"]
 
 
 def test_the_weights_of_a_batch_norm_are_kept() -> None:

@@ -1,4 +1,4 @@
-"""Rewrites that only make a model faster in ONNX Runtime: equal nodes, global pools, single numbers, the opset."""
+"""Rewrites that only make a model faster in ONNX Runtime: equal nodes, global pools, single numbers."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ import onnx_ir as ir
 import pytest
 
 from tests.passes.layouts import copy, feeds_of, model_of, run
-from trueport.backends.onnx.kernels import faster_opset
 from trueport.ir.layouts import held_names
 from trueport.ir.provenance import mark_origins, origins
-from trueport.passes.lower.adapt import stays
 from trueport.passes.merge import merge_equal
 from trueport.passes.recognize.pooling import recognize_global_pools
 from trueport.passes.scalars import spread_scalars
@@ -89,22 +87,3 @@ def test_a_number_beside_single_pixels_has_their_rank(call: str) -> None:
 def test_numbers_beside_other_data_stay(dims: str) -> None:
     text = f"agraph (float[{dims}] x) => (float[{dims}] y) {{ y = Add(x, c) }}"
     assert spread_scalars(model_of(text, c=np.float32(3))) == 0
-
-
-_POOL = "p = AveragePool<kernel_shape = [3, 3]>(x)"
-
-
-@pytest.mark.parametrize(
-    ("channels", "body", "opset"),
-    [
-        (11, f"{_POOL} y = Relu(p)", 18),
-        (32, f"{_POOL} y = Relu(p)", 26),
-        (11, f"{_POOL} y = Gelu(p)", 26),
-        (11, "p = AveragePool<kernel_shape = [3, 3], dilations = [2, 2]>(x) y = Relu(p)", 26),
-        (11, "p = AveragePool<kernel_shape = [3, 3], ceil_mode = 1>(x) y = Relu(p)", 26),
-        (11, "p = GlobalAveragePool(x) y = Relu(p)", 26),
-    ],
-)
-def test_an_older_opset_where_pools_are_faster_and_nothing_else_changes(channels: int, body: str, opset: int) -> None:
-    model = model_of(f"agraph (float[1,{channels},9,9] x) => (float[] y) {{ {body} }}")
-    assert faster_opset(model, 26, stays) == opset

@@ -66,9 +66,7 @@ class Known:
 
 KNOWN = (
     Known(r"test_cast\.py::test_every_pair_of_types", "onnx", (1, 23), "onnx lacks FLOAT6E2M3 and FLOAT6E3M2"),
-    Known(
-        r"complex128-expm1", "onnxruntime", (1, 22), "ONNX Runtime has no kernel for Cos of double"
-    ),
+    Known(r"complex128-expm1", "onnxruntime", (1, 22), "ONNX Runtime has no kernel for Cos of double"),
     Known(r"extremes_of_nothing", "onnxruntime", (1, 22), "ONNX Runtime refuses the extremes of nothing"),
     Known(r"FNUZ", "numpy", (2,), "NumPy's comparison cannot mix float16 with these types"),
     Known(r"decode_webp", "tensorflow", (2, 19), "TensorFlow decodes no WebP"),

@@ -24,17 +24,17 @@ from trueport.passes.recognize.views import store_casts, store_views
 from trueport.passes.scalars import spread_scalars
 from trueport.passes.shapes import infer_shapes
 
-__all__ = ["DEFAULT_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
+__all__ = ["NEWEST_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
 
-DEFAULT_OPSET = 26
+NEWEST_OPSET = 26
 """The newest that the current ONNX Runtime release (1.31) runs; some operators need an older one.
 
 Its optimizations (Conv with BatchNormalization and Relu, Gelu, LayerNormalization, QDQ, transposes …) leave the same
 graph at 26 as at 13 to 25. Seven operators lost their kernel with version 22, which only added bfloat16: GlobalLpPool,
 MaxRoiPool, Multinomial, RandomNormal(Like), RandomUniform(Like), RoiAlign. A model with one of those gets opset 21.
-AveragePool lost its fast kernel with version 19: a model that is the same at opset 18, and gains by it, gets that one.
 """
 OLDEST_OPSET = 13
+"""The oldest that can be written, and the one that is tried first where none is asked for."""
 
 
 def arrange_for_onnx(model: ir.Model) -> list[Loss]:

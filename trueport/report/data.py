@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
-from trueport.checking.remarks import Remark
+from trueport.checking.remarks import Remark, grouped
 from trueport.fidelity import BITWISE, Fidelity, Loss, Verdict
 from trueport.ir.ports import CONTAINERS, Port
 from trueport.mapping.registry import Finding
@@ -133,6 +133,7 @@ class Report:
         lines += [f"  by {module}: {op}" for op, module in self.users_operators.items()]
         lines += [f"  {f.fidelity.name.lower()}: {f}" for f in self.findings if f.reasons]
         lines += [f"  loss: {loss}" for loss in self.losses]
+        lines += [f"  needs a newer runtime: {words}" for words in _needs(self.remarks)]
         lines += [f"  {words}" for port in (*self.inputs, *self.outputs) for words in _carried(port)]
         lines.append(f"  {self.comparison}" if self.comparison else "  not compared")
         lines += [f"  machine: {self.comparison.machine}"] if self.comparison and self.comparison.machine else []
@@ -155,6 +156,13 @@ _KINDS: dict[str, Any] = {
     "profile": Profile | None,
 }
 """Fields that are read back by their types alone."""
+
+
+def _needs(remarks: Iterable[Remark]) -> Iterator[str]:
+    """Yield one line per reason for which older runtimes do not take the file, with the first of its nodes."""
+    for group in grouped(remark for remark in remarks if remark.rule == "newer-runtime"):
+        more = f" and {len(group.remarks) - 1} more" if len(group.remarks) > 1 else ""
+        yield f"{group.remarks[0].where}{more}: {group.because}"
 
 
 def users_operators(findings: Iterable[Finding]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import onnx_ir as ir
 
 from trueport.checking.rules import Subject
+from trueport.checking.rules.base import Hit
 from trueport.fidelity import Loss
 from trueport.ir.ports import Port, make_ports
 from trueport.mapping.registry import Finding, Registry
@@ -34,6 +35,8 @@ class Route(ABC):
     def __init__(self) -> None:
         self.findings: tuple[Finding, ...] = ()
         self.losses: list[Loss] = []
+        self.needs: tuple[Hit, ...] = ()
+        """nodes of an ONNX file that need a newer runtime than the oldest one that files are written for"""
 
     @property
     @abstractmethod
@@ -82,7 +85,7 @@ class Route(ABC):
 
     def subject(self) -> Subject:
         """What the rules of the check look at."""
-        return Subject(self.graph(), self.target, self.findings, *self.border(), self.described())
+        return Subject(self.graph(), self.target, self.findings, *self.border(), self.described(), self.needs)
 
     def border(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         """Inputs and outputs, as far as they are known without building the target."""

@@ -9,8 +9,6 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.backends.onnx.amend import amend
-from trueport.backends.onnx.kernels import faster_opset, fit_kernels, lacking, newest_opset
 from trueport.backends.onnx.save import write_onnx
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import UsageError
@@ -21,18 +19,16 @@ from trueport.frontends.tensorflow.sources import Options, capture_source
 from trueport.frontends.tensorflow.state import keeping_state
 from trueport.ir.artifact import ArtifactMap
 from trueport.ir.ports import Port
-from trueport.ir.widening import Kernel
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
-from trueport.passes.lower.adapt import stays
-from trueport.passes.lower.model import lower_model
-from trueport.passes.outgoing import DEFAULT_OPSET, OLDEST_OPSET, arrange_for_onnx
+from trueport.passes.outgoing import arrange_for_onnx
 from trueport.report.graphs import Graph, onnx_graph
 from trueport.report.graphs_tensorflow import tensorflow_graph
 from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_file import checked_opset, known_to_run, own_names
+from trueport.routes.onnx_opset import settle_opset
 from trueport.runtimes.base import Model
-from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, readable_opset
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels
 from trueport.runtimes.tensorflow import FunctionModel
 from trueport.verifying.oracle import Oracle, TensorflowOracle
 
@@ -78,21 +74,12 @@ class TensorflowToOnnx(Route):
 
     def emit(self) -> ir.Model:
         if not self._arranged:
-            kernels = cpu_kernels()
             self.losses += arrange_for_onnx(self.graph())
-            opset = self._opset or self._best_opset(kernels)
-            lacks = lacking(kernels, opset)
-            amend(self.graph(), lacks)
-            lower_model(self.graph(), opset, apart=lacks)
-            fit_kernels(self.graph(), kernels)
+            self.needs = settle_opset(self.graph(), self._opset, cpu_kernels(), amends=True)
             assert self._captured is not None
             settle_outputs(self.graph().graph, self._captured.outputs)
             self._arranged = True
         return self.graph()
-
-    def _best_opset(self, kernels: Sequence[Kernel]) -> int:
-        newest = newest_opset(self.graph(), kernels, min(DEFAULT_OPSET, readable_opset()), OLDEST_OPSET)
-        return faster_opset(self.graph(), newest, stays)
 
     def write(self, place: Path) -> None:
         write_onnx(self.emit(), place, external_data=self._external_data)

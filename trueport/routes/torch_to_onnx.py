@@ -10,7 +10,6 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.backends.onnx.kernels import fit_kernels, lacking, newest_opset
 from trueport.backends.onnx.save import write_onnx
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.frontends.torch.capture import TorchCaptured, capture_torch
@@ -22,15 +21,14 @@ from trueport.frontends.torch.translate import Translated, translate
 from trueport.ir.ports import Port
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
-from trueport.passes.lower.model import lower_model
-from trueport.passes.outgoing import DEFAULT_OPSET, OLDEST_OPSET
 from trueport.passes.settle import settle
 from trueport.report.graphs import Graph, onnx_graph
 from trueport.report.graphs_torch import torch_graph
 from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_file import checked_opset, known_to_run, own_names
+from trueport.routes.onnx_opset import settle_opset
 from trueport.runtimes.base import Model
-from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels, readable_opset
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels
 from trueport.runtimes.torch import TorchModel
 from trueport.verifying.oracle import Oracle, TorchOracle
 
@@ -82,12 +80,7 @@ class TorchToOnnx(Route):
 
     def emit(self) -> ir.Model:
         if not self._arranged:
-            kernels = cpu_kernels()
-            opset = self._opset or newest_opset(
-                self.graph(), kernels, min(DEFAULT_OPSET, readable_opset()), OLDEST_OPSET
-            )
-            lower_model(self.graph(), opset, apart=lacking(kernels, opset))
-            fit_kernels(self.graph(), kernels)
+            self.needs = settle_opset(self.graph(), self._opset, cpu_kernels())
             self._arranged = True
         return self.graph()
 

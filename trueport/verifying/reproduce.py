@@ -23,7 +23,7 @@ from trueport.ir.artifact import InnerValue
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import Registry
 from trueport.passes.lower.model import lower_model
-from trueport.passes.outgoing import DEFAULT_OPSET
+from trueport.passes.outgoing import NEWEST_OPSET
 from trueport.runtimes.exact_sums import with_exact_sums
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel, readable_opset
 from trueport.runtimes.parts import PART_ENDINGS, count_nodes, run_part
@@ -237,7 +237,7 @@ def _as_model(nodes: Sequence[ir.Node], output: str, arrays: Mapping[str, np.nda
     own = dict.fromkeys(node.domain for node in nodes if node.domain not in CANONICAL_OPSETS)
     opsets += [onnx.helper.make_opsetid(domain, 1) for domain in own]
     model = ir.from_proto(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10))
-    lower_model(model, min(DEFAULT_OPSET, readable_opset()))
+    lower_model(model, min(NEWEST_OPSET, readable_opset()))
     return ir.to_proto(model)
 
 

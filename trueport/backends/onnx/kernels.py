@@ -16,17 +16,13 @@ from trueport.ir.places import op_id, place
 from trueport.ir.schemas import has_body, schema_at
 from trueport.ir.widening import Kernel, Signature, allows, can_widen, widen
 
-__all__ = ["faster_opset", "fit_kernels", "lacking", "newest_opset"]
+__all__ = ["fit_kernels", "lacking", "newest_opset", "runs_alike"]
 
 _Table = Mapping[tuple[str, str], Sequence[Kernel]]
 _NEVER_RUN = frozenset({"Constant"})
 """Operators without a kernel that a runtime does away with when it loads a model."""
 _NOT_TAKEN_APART = frozenset({"Bernoulli", "Swish"})
 """Operators that ONNX Runtime 1.31 neither runs nor takes apart into what it runs, though ONNX gives a body."""
-_BEFORE_SLOW_POOLS = 18
-"""The newest opset with ONNX Runtime's vectorized AveragePool; the kernel for 19 and later, which got dilations, takes
-two to eight times as long. Pictures with channels in whole blocks are spared: they go to kernels of another layout."""
-_BLOCK = 16
 _NOT_REDUCED = frozenset({"tensor(float16)", "tensor(bfloat16)", "tensor(bool)"})
 """Types that ONNX Runtime scatters, but not with a reduction."""
 _IN_BODIES = frozenset(f"tensor({name})" for name in ("float", "float16", "double", "bool", "int32", "int64", "string"))
@@ -81,20 +77,23 @@ def newest_opset(model: ir.Model, kernels: Iterable[Kernel], newest: int, oldest
     return newest
 
 
-def faster_opset(model: ir.Model, newest: int, stays: Callable[[ir.Node, int], bool]) -> int:
-    """An older opset where pools are faster by it and ``stays`` says of every node that it is the same there."""
-    nodes = [node for node in model.graph.all_nodes() if not node.domain]
-    if newest <= _BEFORE_SLOW_POOLS or not any(map(_pools_slowly, nodes)):
-        return newest
-    return _BEFORE_SLOW_POOLS if all(stays(node, _BEFORE_SLOW_POOLS) for node in nodes) else newest
+def runs_alike(now: ir.Model, then: ir.Model, opsets: Mapping[str, int], kernels: Iterable[Kernel]) -> bool:
+    """True if each node that a kernel of its own runs has one in a copy of the model for other opsets too."""
+    table = _by_operator(kernels)
+    return all(
+        _has_kernel(after, opsets, table) or not _has_kernel(before, now.opset_imports, table)
+        for before, after in zip(now.graph.all_nodes(), then.graph.all_nodes(), strict=True)
+    )
 
 
-def _pools_slowly(node: ir.Node) -> bool:
-    if node.op_type != "AveragePool":
+def _has_kernel(node: ir.Node, opsets: Mapping[str, int], table: _Table) -> bool:
+    opset = opsets.get(node.domain)
+    schema = None if opset is None else schema_at(node.op_type, node.domain, opset)
+    if schema is None:
         return False
-    shape = node.inputs[0].shape if node.inputs[0] is not None else None
-    channels = shape[1] if shape is not None and shape.rank() == 4 else None
-    return not isinstance(channels, int) or channels % _BLOCK != 0
+    known = table.get((node.domain, node.op_type), ())
+    is_own = any(kernel.implements(schema.since_version) for kernel in known)
+    return is_own and any(allows(node, schema, types) for types in _signatures_for(node, schema, table))
 
 
 def _by_operator(kernels: Iterable[Kernel]) -> _Table:

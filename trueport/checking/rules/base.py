@@ -29,6 +29,15 @@ _ATTRIBUTE = "__trueport_rule__"
 
 
 @dataclass(frozen=True)
+class Hit:
+    """A place that a rule applies to, and what to say of it where the rule's own text is not enough."""
+
+    at: ir.Node | Finding | str
+    """a node of the graph, a node of the source by its finding, or words"""
+    because: str = ""
+
+
+@dataclass(frozen=True)
 class Subject:
     """What rules look at: the graph in the form that is assessed, and what is known around it."""
 
@@ -40,6 +49,8 @@ class Subject:
     outputs: tuple[Port, ...] = ()
     described: Mapping[str, Any] = field(default_factory=dict)
     """what the source says of itself: opsets, metadata, doc strings"""
+    needs: tuple[Hit, ...] = ()
+    """nodes of an ONNX file that need a newer runtime than the oldest one that files are written for"""
 
     @property
     def graph(self) -> ir.Graph:
@@ -54,15 +65,6 @@ class Subject:
     def nodes(self) -> tuple[ir.Node, ...]:
         """All nodes, those of inner graphs included."""
         return tuple(self.graph.all_nodes())
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A place that a rule applies to, and what to say of it where the rule's own text is not enough."""
-
-    at: ir.Node | Finding | str
-    """a node of the graph, a node of the source by its finding, or words"""
-    because: str = ""
 
 
 Look = Callable[[Subject], Iterable[Hit]]

@@ -74,3 +74,15 @@ def raised_opsets(subject: Subject) -> Iterator[Hit]:
     for origin, made_by in rewritten:
         op, old, new = made_by.removeprefix(_UPGRADE).rsplit("-", 2)
         yield Hit(f"node {origin!r} ({op})", f"{op} of version {old} is rewritten in terms of version {new}")
+
+
+@rule(
+    "newer-runtime",
+    Severity.NOTE,
+    "has no exact form that ONNX Runtime 1.20 runs",
+    remedy="run the file in the installed release of ONNX Runtime or a newer one; --opset 21 writes other operators in "
+    "its place, where there are any",
+    targets=("onnx",),
+)
+def newer_runtimes(subject: Subject) -> Iterator[Hit]:
+    yield from subject.needs

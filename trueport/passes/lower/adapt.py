@@ -41,7 +41,17 @@ from trueport.passes import lower
 from trueport.passes.lower.relabels import NO_FORM
 from trueport.passes.lower.times import opset_with
 
-__all__ = ["ABSENT", "Adapters", "Downgrade", "adapters", "downgrades", "lower_nodes", "needs_body", "stays"]
+__all__ = [
+    "ABSENT",
+    "Adapters",
+    "Change",
+    "Downgrade",
+    "adapters",
+    "downgrades",
+    "lower_nodes",
+    "needs_body",
+    "probe_nodes",
+]
 
 Adapter = Callable[..., Any]
 _A = TypeVar("_A", bound=Adapter)
@@ -51,12 +61,6 @@ ABSENT = 0
 """The version of an operator before its first."""
 _DRIVERS = frozenset({"adapt", "model", "relabels", "times"})
 _USES_NEW = "it uses what came with it"
-_CHANGED_BY: Mapping[tuple[str, str, int], tuple[str, object]] = {
-    ("", "AveragePool", 22): ("ceil_mode", 1),
-    ("", "MaxPool", 22): ("ceil_mode", 1),
-    ("", "Pad", 19): ("mode", "wrap"),
-}
-"""Steps whose adapter changes only nodes with this value of an attribute."""
 
 
 def downgrades(op: str, new: int, old: int, *, domain: str = "") -> Callable[[_A], _A]:
@@ -150,6 +154,17 @@ class Downgrade(Inserter):
         return _refusal(self.node, self._new, why)
 
 
+@dataclass(frozen=True)
+class Change:
+    """A node that is not the same operator on the same types at an older opset."""
+
+    node: ir.Node
+    opset: int
+    """of the main domain: the first at which this change is not made"""
+    widened: bool
+    """whether only its types are wider; otherwise other operators take its place"""
+
+
 @dataclass
 class _Lowering:
     """One model on its way to the wanted opsets."""
@@ -157,12 +172,12 @@ class _Lowering:
     shop: Workshop
     wanted: Mapping[str, int]
     refusals: list[ConversionError] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
 
 
 def lower_nodes(model: ir.Model, wanted: Mapping[str, int]) -> None:
     """Take every node back to the wanted opset of its domain; bodies have taken their operators' places before."""
-    lowering = _Lowering(Workshop(model), wanted)
-    _lower_graph(model.graph, lowering)
+    lowering = _lower(model, wanted)
     for node in model.graph.all_nodes():
         node.version = None
     if len(lowering.refusals) == 1:
@@ -174,6 +189,18 @@ def lower_nodes(model: ir.Model, wanted: Mapping[str, int]) -> None:
             ),
             remedy="ask for a newer opset",
         )
+
+
+def probe_nodes(model: ir.Model, wanted: Mapping[str, int]) -> tuple[list[Change], list[ConversionError]]:
+    """Return what :func:`lower_nodes` would change and what it would refuse; the model is spent afterwards."""
+    lowering = _lower(model, wanted)
+    return lowering.changes, lowering.refusals
+
+
+def _lower(model: ir.Model, wanted: Mapping[str, int]) -> _Lowering:
+    lowering = _Lowering(Workshop(model), wanted)
+    _lower_graph(model.graph, lowering)
+    return lowering
 
 
 def _lines(errors: Iterable[ConversionError]) -> Iterator[str]:
@@ -188,7 +215,8 @@ def _lower_graph(graph: ir.Graph, lowering: _Lowering) -> None:
             lowering.refusals.append(refusal)
 
 
-def _lower_node(node: ir.Node, lowering: _Lowering) -> None:
+def _lower_node(node: ir.Node, lowering: _Lowering, *, is_noted: bool = False) -> None:
+    """``is_noted``: the node stands for one whose change is in the list already."""
     for attribute in node.attributes.values():
         if attribute.type == ir.AttributeType.GRAPH:
             _lower_graph(attribute.as_graph(), lowering)
@@ -198,12 +226,16 @@ def _lower_node(node: ir.Node, lowering: _Lowering) -> None:
     for new, old in _steps(node, wanted):
         adapter = adapters().get((node.domain, node.op_type, new.since_version))
         if adapter is not None:
-            for made in _replace(node, new, *adapter, lowering.shop):
-                _lower_node(made, lowering)
+            all_made = _replace(node, new, *adapter, lowering.shop)
+            if [made.op_type for made in all_made] != [node.op_type] and not is_noted:
+                lowering.changes.append(Change(node, opset_with(node.domain, new.since_version), widened=False))
+                is_noted = True
+            for made in all_made:
+                _lower_node(made, lowering, is_noted=is_noted)
             return
         if old is None or not _relabel(node, new, old):
             raise _refusal(node, new.since_version, NO_FORM.get((node.domain, node.op_type), _USES_NEW))
-    _fit_types(node, wanted, lowering)
+    _fit_types(node, wanted, lowering, is_noted=is_noted)
 
 
 def _refusal(node: ir.Node, version: int, why: str) -> ConversionError:
@@ -254,21 +286,31 @@ def _uses_only(node: ir.Node, new: OpSchema, old: OpSchema) -> bool:
     return not (extra_inputs or extra_outputs or strange)
 
 
-def _fit_types(node: ir.Node, wanted: int, lowering: _Lowering) -> None:
+def _fit_types(node: ir.Node, wanted: int, lowering: _Lowering, *, is_noted: bool) -> None:
     schema = schema_at(node.op_type, node.domain, wanted)
     if schema is None:
         return
     signature = _signature(schema)
     if allows(node, schema, signature):
         return
+    version = _first_with_types(node, schema.since_version)
     made = widen(node, schema, [signature], lowering.shop)
     if made is None:
-        raise _refusal(node, _first_with_types(node), f"{op_id(node)} does not take {_types(node)}")
+        raise _refusal(node, version, f"{op_id(node)} does not take {_types(node)}")
+    if not is_noted:
+        lowering.changes.append(Change(node, opset_with(node.domain, version), widened=True))
     for cast in made:
-        _lower_node(cast, lowering)
+        _lower_node(cast, lowering, is_noted=True)
 
 
 def _signature(schema: OpSchema) -> Signature:
+    return _signature_of(schema.name, schema.domain, schema.since_version)
+
+
+@functools.cache
+def _signature_of(op: str, domain: str, version: int) -> Signature:
+    schema = schema_at(op, domain, version)
+    assert schema is not None
     variables = {item.type_param_str: frozenset(item.allowed_type_strs) for item in schema.type_constraints}
     fixed = {parameter.type_str for parameter in (*schema.inputs, *schema.outputs)} - set(variables)
     return variables | {name: frozenset({name}) for name in fixed}
@@ -278,8 +320,9 @@ def _types(node: ir.Node) -> str:
     return " and ".join(dict.fromkeys(str(value.type) for value in node.inputs if value is not None))
 
 
-def _first_with_types(node: ir.Node) -> int:
-    fitting = [s.since_version for s in history(node.op_type, node.domain) if allows(node, s, _signature(s))]
+def _first_with_types(node: ir.Node, after: int) -> int:
+    later = [schema for schema in history(node.op_type, node.domain) if schema.since_version > after]
+    fitting = [schema.since_version for schema in later if allows(node, schema, _signature(schema))]
     return min(fitting, default=CANONICAL_OPSETS[node.domain])
 
 
@@ -308,20 +351,3 @@ def needs_body(node: ir.Node, wanted: Mapping[str, int]) -> bool:
         if old is None or not _uses_only(node, new, old):
             return True
     return False
-
-
-def stays(node: ir.Node, opset: int) -> bool:
-    """Whether a node is the same node at an older opset of ONNX: no adapter, no body, no other type in its place."""
-    for new, old in _steps(node, opset):
-        if old is None or not _uses_only(node, new, old) or _is_adapted(node, new.since_version):
-            return False
-    schema = schema_at(node.op_type, node.domain, opset)
-    return schema is not None and allows(node, schema, _signature(schema))
-
-
-def _is_adapted(node: ir.Node, version: int) -> bool:
-    step = (node.domain, node.op_type, version)
-    if step not in adapters() or step not in _CHANGED_BY:
-        return step in adapters()
-    name, value = _CHANGED_BY[step]
-    return name in node.attributes and attribute_value(node.attributes[name]) == value

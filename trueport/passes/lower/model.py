@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import onnx_ir as ir
 from onnx_ir.passes.common import (
@@ -11,15 +12,25 @@ from onnx_ir.passes.common import (
     RemoveUnusedNodesPass,
 )
 
+from trueport.errors import ConversionError
 from trueport.ir.schemas import canonical_schema
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
-from trueport.passes.lower.adapt import lower_nodes, needs_body
-from trueport.passes.lower.times import ir_version_of, opsets_of_time
+from trueport.passes.lower.adapt import Change, lower_nodes, needs_body, probe_nodes
+from trueport.passes.lower.times import ir_version_of, ir_version_with, opsets_of_time
 from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
 
-__all__ = ["lower_model"]
+__all__ = ["Trial", "lower_model", "take_back", "try_back"]
+
+
+class Trial(NamedTuple):
+    """A copy of a model at an older opset, which it does not import yet."""
+
+    model: ir.Model
+    changes: list[Change]
+    refusals: list[ConversionError]
+
 
 _MAX_NESTED_BODIES = 8
 _MAX_FOLDING_ROUNDS = 8
@@ -46,13 +57,44 @@ def lower_model(model: ir.Model, opset: int, *, apart: Callable[[ir.Node], bool]
                 break
             infer_shapes(model)
     lower_nodes(model, wanted)
+    _stamp(model, opset, wanted)
+
+
+def take_back(model: ir.Model, opset: int) -> None:
+    """Bring a model, in place, from the opset that it imports to an older one; no function body is used for that."""
+    wanted = _before_retirement(model, opsets_of_time(opset))
+    _mark_versions(model)
+    lower_nodes(model, wanted)
+    _stamp(model, opset, wanted)
+
+
+def try_back(model: ir.Model, opset: int) -> Trial:
+    """Do with a copy what :func:`take_back` would do, and tell what that changes; weights are not copied."""
+    trial = model.clone()
+    _mark_versions(trial)
+    return Trial(trial, *probe_nodes(trial, _before_retirement(trial, opsets_of_time(opset))))
+
+
+def _mark_versions(model: ir.Model) -> None:
+    for node in model.graph.all_nodes():
+        node.version = model.opset_imports.get(node.domain)
+
+
+def _stamp(model: ir.Model, opset: int, wanted: Mapping[str, int]) -> None:
     RemoveUnusedNodesPass()(model)
     used = {node.domain for node in model.graph.all_nodes()} | {""}
     for domain in list(model.opset_imports):
         if domain not in used:
             del model.opset_imports[domain]
     model.opset_imports.update({domain: wanted[domain] for domain in used if domain in wanted})
-    model.ir_version = ir_version_of(opset)
+    model.ir_version = max(ir_version_of(opset), _ir_version_of_types(model))
+
+
+def _ir_version_of_types(model: ir.Model) -> int:
+    """A value may have a type that no node takes: an initializer that is an output."""
+    values = [value for graph in model.graphs() for value in (*graph.inputs, *graph.initializers.values())]
+    made = [value for node in model.graph.all_nodes() for value in node.outputs]
+    return max((ir_version_with(value.dtype) for value in (*values, *made)), default=0)
 
 
 def _before_retirement(model: ir.Model, opsets: Mapping[str, int]) -> dict[str, int]:

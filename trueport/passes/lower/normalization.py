@@ -1,4 +1,4 @@
-"""BatchNormalization tells its mode by the number of outputs before 14."""
+"""BatchNormalization tells its mode by the number of outputs before 14; RMSNormalization came with 23."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from onnx_ir import Value
 
-from trueport.passes.lower.adapt import Downgrade, downgrades
+from trueport.passes.lower.adapt import ABSENT, Downgrade, downgrades
 
 __all__: list[str] = []
 
@@ -41,3 +41,16 @@ def batch_normalization_14_to_9(
         return op.Add(op.Mul(before, op.like(momentum, before)), op.Mul(now, op.like(1 - momentum, now)))
 
     return [made, running(input_mean, mean), running(input_var, var)][: len(op.node.outputs)]
+
+
+@downgrades("RMSNormalization", 23, ABSENT)
+def rms_normalization_23_to_none(
+    op: Downgrade, X: Value, scale: Value, *, axis: int, epsilon: float, stash_type: int
+) -> Any:
+    """Emit the formula of ONNX's function body, with constant axes: ONNX Runtime fuses it into one kernel again."""
+    rank = 0 if axis < 0 and X.shape is None else op.rank(X)
+    first = axis % rank if rank else axis
+    wide = X if X.dtype == stash_type else op.Cast(X, to=stash_type)
+    mean = op.ReduceMean(op.Pow(wide, op.like(2, wide)), list(range(first, rank)))
+    normal = op.Div(wide, op.Sqrt(op.Add(mean, op.like(epsilon, wide))))
+    return op.Mul(normal if X.dtype == stash_type else op.Cast(normal, to=X.dtype), scale)
