@@ -20,7 +20,7 @@ from trueport.ir.maps import from_proto, to_proto
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
 from trueport.ir.widening import EXACT_IN_WIDER
 from trueport.passes.lower.model import lower_model
-from trueport.runtimes.onnxruntime import cpu_kernels
+from trueport.runtimes.ort_kernels import cpu_kernels
 
 OPSETS = (26, 13)
 FLOAT, BFLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16

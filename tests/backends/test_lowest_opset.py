@@ -16,7 +16,7 @@ from trueport.ir.maps import from_proto, to_proto
 from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
 from trueport.routes.onnx_opset import settle_opset
-from trueport.runtimes.onnxruntime import cpu_kernels
+from trueport.runtimes.ort_kernels import cpu_kernels
 
 
 class Case(NamedTuple):

@@ -7,8 +7,7 @@ import sys
 
 import onnxruntime
 
-from trueport.runtimes.onnxruntime import listed_kernels
-from trueport.runtimes.stored_kernels import FILE, as_plain
+from trueport.runtimes.ort_kernels import FILE, as_plain, listed_kernels
 
 __all__ = ["text"]
 

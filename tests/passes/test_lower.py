@@ -27,7 +27,7 @@ from trueport.passes.lower.times import opset_with, opsets_of_time
 from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
 from trueport.passes.upgrade.relabels import only_widens
-from trueport.runtimes.onnxruntime import cpu_kernels
+from trueport.runtimes.ort_kernels import cpu_kernels
 
 OLDEST = opsets_of_time(13)
 OPSETS = (13, 15, 18, 21, 26)

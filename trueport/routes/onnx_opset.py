@@ -27,7 +27,7 @@ from trueport.ir.widening import Kernel, type_name
 from trueport.passes.lower.model import lower_model, take_back, try_back
 from trueport.passes.lower.times import opset_with, opsets_of_time
 from trueport.passes.outgoing import NEWEST_OPSET, OLDEST_OPSET
-from trueport.runtimes.onnxruntime import readable_opset
+from trueport.runtimes.ort_kernels import readable_opset
 
 __all__ = ["settle_opset"]
 

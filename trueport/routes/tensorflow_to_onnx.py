@@ -28,7 +28,8 @@ from trueport.routes.base import Ops, Route
 from trueport.routes.onnx_file import checked_opset, known_to_run, own_names
 from trueport.routes.onnx_opset import settle_opset
 from trueport.runtimes.base import Model
-from trueport.runtimes.onnxruntime import OnnxRuntimeModel, cpu_kernels
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.runtimes.ort_kernels import cpu_kernels
 from trueport.runtimes.tensorflow import FunctionModel
 from trueport.verifying.oracle import Oracle, TensorflowOracle
 

@@ -8,7 +8,6 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -24,32 +23,19 @@ from trueport.ir.maps import from_proto
 from trueport.ir.ports import make_ports, pack, unpack
 from trueport.ir.provenance import ORIGIN
 from trueport.ir.reading import read_located
-from trueport.ir.schemas import CANONICAL_OPSETS, EXTENSIONS
-from trueport.ir.widening import Kernel
+from trueport.ir.schemas import EXTENSIONS
 from trueport.lazy import LazyModule
 from trueport.quoting import one_line
-from trueport.requirements import is_installed
 from trueport.runtimes.base import Model, Operation
 from trueport.runtimes.exact_sums import has_saturating_sums, saturates_here, with_exact_sums
 from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.ort_arrays import run_session
 from trueport.runtimes.parts import pruned
-from trueport.runtimes.stored_kernels import stored_kernels
-from trueport.versions.onnxruntime import newest_opset
 
-__all__ = [
-    "LEVELS",
-    "Level",
-    "OnnxRuntimeModel",
-    "cpu_kernels",
-    "extensions_library",
-    "listed_kernels",
-    "readable_opset",
-]
+__all__ = ["LEVELS", "Level", "OnnxRuntimeModel", "extensions_library"]
 
 ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 _extensions: Any = LazyModule("onnxruntime_extensions", "onnxruntime-extensions", "extensions")
-_OPEN_END = 2**31 - 1
 _LARGE_WEIGHTS = 256 << 20
 """bytes from which on a session more counts"""
 
@@ -74,42 +60,6 @@ def extensions_library() -> str:
         return str(_extensions.get_library_path())
     finally:
         sys.setdlopenflags(flags)
-
-
-def readable_opset() -> int:
-    """Return the newest opset of ``ai.onnx`` that ONNX Runtime reads; any, as far as is known, if it is not installed."""
-    return newest_opset(ort) if is_installed("onnxruntime") else CANONICAL_OPSETS[""]
-
-
-@functools.cache
-def cpu_kernels() -> tuple[Kernel, ...]:
-    """All kernels of ONNX Runtime's CPU provider, as it lists them itself; the stored list where it is not installed.
-
-    float16 counts as allowed where float is: ONNX Runtime puts casts around such nodes when it loads a model.
-    """
-    listed = listed_kernels() if is_installed("onnxruntime") else stored_kernels()
-    return tuple(
-        replace(kernel, types={key: _with_half(types) for key, types in kernel.types.items()}) for kernel in listed
-    )
-
-
-def listed_kernels() -> tuple[Kernel, ...]:
-    """Return the kernels of the installed ONNX Runtime's CPU provider."""
-    return tuple(
-        Kernel(
-            "" if kernel.domain == "ai.onnx" else kernel.domain,
-            kernel.op_name,
-            kernel.version_range[0],
-            None if kernel.version_range[1] >= _OPEN_END else kernel.version_range[1],
-            {key: frozenset(types) for key, types in kernel.type_constraints.items()},
-        )
-        for kernel in ort.capi.onnxruntime_pybind11_state.get_all_opkernel_def()
-        if kernel.provider == "CPUExecutionProvider"
-    )
-
-
-def _with_half(types: frozenset[str]) -> frozenset[str]:
-    return types | {"tensor(float16)"} if "tensor(float)" in types else types
 
 
 class OnnxRuntimeModel(Model):

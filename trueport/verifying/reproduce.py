@@ -25,7 +25,8 @@ from trueport.mapping.registry import Registry
 from trueport.passes.lower.model import lower_model
 from trueport.passes.outgoing import NEWEST_OPSET
 from trueport.runtimes.exact_sums import with_exact_sums
-from trueport.runtimes.onnxruntime import OnnxRuntimeModel, readable_opset
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.runtimes.ort_kernels import readable_opset
 from trueport.runtimes.parts import PART_ENDINGS, count_nodes, run_part
 from trueport.runtimes.wide.evaluate import captured
 from trueport.verifying.align import AlignedModel
