@@ -6,7 +6,7 @@ STAMP := $(VENV)/.ready
 WORKERS ?= 2
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
-.PHONY: setup demo test test-all test-machines test-versions lint types devices docs bench clean
+.PHONY: setup demo test test-all test-machines test-runtimes test-versions lint types devices docs bench clean
 
 setup: $(STAMP)
 
@@ -41,6 +41,10 @@ test-machines: $(STAMP)
 # The core tests under other versions of Python and the frameworks; loads several GB per set, which stay in bench/.cache.
 test-versions: $(STAMP)
 	$(BIN)/python -m tests.versions --write
+
+# Written files in ONNX Runtime 1.20, 1.22, 1.24 and the newest, each in an environment of its own; some minutes.
+test-runtimes: $(STAMP)
+	$(BIN)/python -m tests.versions.runtimes --write
 
 # The table of kernels that docs/devices.md and `trueport check` read; takes minutes, for a new release of TensorFlow.
 devices: $(STAMP)
