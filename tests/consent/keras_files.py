@@ -173,6 +173,17 @@ def _registered(config: dict[str, Any], canary: Path) -> None:
     _dense(config)["kernel_initializer"] = {**made, "registered_name": "GlorotUniform"}
 
 
+def _lambda_by_registered_name(config: dict[str, Any], canary: Path) -> None:
+    """Keras 2 looks for ``registered_name`` in the module if ``class_name`` is not there."""
+    _lambda_of("tf_keras")(config, canary)
+    config["config"]["layers"][1] |= {"module": "keras.layers", "class_name": "None", "registered_name": "Lambda"}
+
+
+def _function_of_an_import(config: dict[str, Any], canary: Path) -> None:
+    """Keras 2 looks up names with one dot in what a module has imported."""
+    _activation(_function("keras.activations", "sys.exit"))(config, canary)
+
+
 def _compiled(config: dict[str, Any], canary: Path) -> None:
     """A model inside of the model is compiled even if the outer one is not."""
     inner = json.loads(json.dumps(config))
@@ -230,6 +241,16 @@ def _two_configurations(folder: Path, canary: Path) -> list[Command]:
     return of_model(file)
 
 
+def _bomb(folder: Path, canary: Path) -> list[Command]:
+    """Return a configuration of 2 GB of spaces; only the list of members says so, which is enough."""
+    file = folder / "model.keras"
+    _write(file, {**_members("keras"), CONFIG: b" " * 12_345})
+    content = file.read_bytes()
+    listed = content.rindex(b"PK\x01\x02", 0, content.rindex(CONFIG.encode()))
+    file.write_bytes(content[: listed + 24] + (2**31).to_bytes(4, "little") + content[listed + 28 :])
+    return of_model(file)
+
+
 def _deep(folder: Path, canary: Path) -> list[Command]:
     file = folder / "model.keras"
     _write(file, {**_members("keras"), CONFIG: b"[" * 200_000})
@@ -250,6 +271,8 @@ FILES = [
     Hostile("keras-2-type-spec", _keras(_spec, library="tf_keras"), "os.system"),
     Hostile("keras-2-popen", _keras(_registered, library="tf_keras"), "subprocess.Popen"),
     Hostile("keras-2-nested-compile", _keras(_compiled, library="tf_keras"), "os.system"),
+    Hostile("keras-2-registered-lambda", _keras(_lambda_by_registered_name, library="tf_keras"), "'Lambda'"),
+    Hostile("keras-2-import-of-a-module", _keras(_function_of_an_import, library="tf_keras"), "sys.exit"),
     Hostile("h5-operation-layer", _h5(_operation("io.write_file"), "2.15.0"), "io.write_file"),
     Hostile("h5-operation-that-deletes", _h5(_operation("io.gfile.rmtree"), "2.15.0"), "io.gfile.rmtree"),
     Hostile("h5-stored-node", _h5(_stored_node, "2.15.0"), "WriteFile"),
@@ -277,5 +300,6 @@ FILES = [
     Hostile("keras-asset-above", _traversing("assets"), "..", consent=False),
     Hostile("keras-member-link", _link, "assets", consent=False),
     Hostile("keras-two-configurations", _two_configurations, CONFIG, consent=False),
+    Hostile("keras-bomb", _bomb, "would unpack to", consent=False),
     Hostile("keras-deep-configuration", _deep, CONFIG, consent=False),
 ]

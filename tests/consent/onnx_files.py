@@ -156,7 +156,32 @@ def _folder_link(archive: zipfile.ZipFile, canary: Path) -> None:
     archive.writestr(f"inner/{canary.name}", "x")
 
 
+def _functions(*calls: tuple[str, list[str]]) -> Callable[[Path, Path], list[Command]]:
+    """Return a model with functions, each calling others one after the other."""
+
+    def build(folder: Path, canary: Path) -> list[Command]:
+        model, file = relu(), folder / "model.onnx"
+        imports = [helper.make_opsetid("", 17), helper.make_opsetid("f", 1)]
+        for name, callees in calls:
+            values = ["a", *(f"v{i}" for i in range(len(callees) - 1)), "b"]
+            nodes = [
+                helper.make_node(op, [values[i]], [values[i + 1]], domain="" if op == "Relu" else "f")
+                for i, op in enumerate(callees)
+            ]
+            model.functions.append(helper.make_function("f", name, ["a"], ["b"], nodes, imports))
+        model.graph.node[1].op_type, model.graph.node[1].domain = calls[0][0], "f"
+        model.opset_import.append(imports[1])
+        file.write_bytes(model.SerializeToString())
+        return [*_commands(file), ("run", file)]
+
+    return build
+
+
+_DOUBLING = [(f"F{i}", [f"F{i + 1}"] * 2) for i in range(40)]
+
 FILES = [
+    Hostile("onnx-functions-that-double", _functions(*_DOUBLING, ("F40", ["Relu"])), "functions", consent=False),
+    Hostile("onnx-function-calls-itself", _functions(("F", ["G"]), ("G", ["F"])), "calls itself", consent=False),
     Hostile("onnx-absolute-data", _external(lambda f, c: "/etc/hostname"), "/etc/hostname", consent=False),
     Hostile("onnx-data-above", _external(lambda f, c: "../../secret"), "../../secret", consent=False),
     Hostile("onnx-device-data", _external(lambda f, c: "/dev/zero"), "/dev/zero", consent=False),

@@ -15,6 +15,8 @@ from tests.consent.case import Command, Hostile, of_model
 __all__ = ["FILES"]
 
 _FORWARD = "    return torch.relu(x)\n"
+_END = 22
+"""Bytes of the record that ends an archive."""
 
 
 class _Relu(torch.nn.Module):
@@ -51,6 +53,21 @@ _SETSTATE = """    return torch.relu(x)
     x: Tensor) -> Tensor:
 """
 
+
+def _two_directories(folder: Path, canary: Path) -> list[Command]:
+    """Return an archive with two lists of members: an honest one at its end, another where the end says it is.
+
+    PyTorch reads the second. Python reads the first, and moves its offsets by the distance of the two, which is right
+    here because both parts have the same length.
+    """
+    file = folder / "model.pt"
+    _script('    torch.abs(x) # "CANARY"\n')(folder, canary)
+    honest = file.read_bytes()
+    commands = _script('    torch.save(x, "CANARY")\n')(folder, canary)
+    file.write_bytes(file.read_bytes()[:-_END] + honest)
+    return commands
+
+
 FILES = [
     Hostile("script-save", _script('    torch.save(x, "CANARY")\n'), "aten::save"),
     Hostile("script-save-ts", _script('    torch.save(x, "CANARY")\n', ".ts"), "aten::save"),
@@ -61,4 +78,13 @@ FILES = [
     Hostile("script-load-tensor", _script('    y = ops.debugprims.load_tensor("CANARY", [1], [1])\n'), "load_tensor"),
     Hostile("script-collective", _script("    y = ops._c10d_functional.wait_tensor(x)\n"), "_c10d_functional"),
     Hostile("script-set-state", _script(_SETSTATE), "aten::save"),
+    Hostile("script-save-on-a-broken-line", _script('    torch . \\\n  save(x, "CANARY")\n'), "aten::save"),
+    Hostile("script-save-behind-a-comment", _script('    (torch # .\n   .save)(x, "CANARY")\n'), "aten::save"),
+    Hostile("script-save-by-another-name", _script('    t = torch\n    t.save(x, "CANARY")\n'), "aten::save"),
+    Hostile("script-save-as-a-value", _script('    f = torch.save\n    f(x, "CANARY")\n'), "aten::save"),
+    Hostile("script-save-in-brackets", _script('    (torch).save(x, "CANARY")\n'), "aten::save"),
+    Hostile("script-namespace-as-a-value", _script('    o = ops.aten\n    o.save(x, "CANARY")\n'), "aten::save"),
+    Hostile("script-getattr", _script('    f = getattr(torch, "save")\n    f(x, "CANARY")\n'), "aten::save"),
+    Hostile("script-getattr-of-parts", _script('    f = getattr(torch, "sa" "ve")\n    f(x, "CANARY")\n'), "getattr"),
+    Hostile("script-two-directories", _two_directories, "list of members", consent=False),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -235,7 +236,16 @@ def _renamed(content: bytes) -> bytes:
     return content.replace(b"FlexWriteFile", b"FlexZerosLike")
 
 
+def _pipe(folder: Path, canary: Path) -> list[Command]:
+    """Return a SavedModel's folder whose graph is a pipe, at which a reader waits for ever."""
+    (folder / "model").mkdir()
+    os.mkfifo(folder / "model" / "saved_model.pb")
+    other = folder / "other.onnx"
+    return [*_commands(folder / "model"), ("verify", other, folder / "model"), ("run", folder / "model")]
+
+
 FILES = [
+    Hostile("saved-pipe", _pipe, "model", consent=False),
     Hostile("saved-write-file", _saved(_write), "WriteFile"),
     Hostile("saved-read-file", _saved(lambda x, p: tf.io.read_file("/etc/hostname")), "ReadFile"),
     Hostile("saved-matching-files", _saved(lambda x, p: tf.io.matching_files("/etc/*")), "MatchingFiles"),

@@ -11,13 +11,15 @@ import torch
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
 
-from trueport.consent.tensorflow_files import check_saved_model
-from trueport.consent.tensorflow_operators import EFFECTS
+from trueport.consent.tensorflow_files import check_graph_def, check_saved_model
+from trueport.consent.tensorflow_operators import EFFECTS, named_in
+from trueport.consent.tensorflow_operators import effect_of as tensorflow_effect
 from trueport.consent.torch_operators import NAMESPACES, OPERATORS, effect_of
 from trueport.consent.torch_program import reasons_against
+from trueport.errors import Untrusted
 
 _TELLING = re.compile(
-    r"file_?names?|filename_suffix|file_pattern|.*_file|.*path|logdir|directory|.*address|debug_urls|db_uri"
+    r"file_?names?|filename_suffix|file_pattern|.*_file|.*path|logdir|directory|.*address|debug_urls|db_uri|descriptor_source"
 )
 _COMPUTES = {"ShardedFilename": "joins strings", "ShardedFilespec": "joins strings"}
 
@@ -63,6 +65,41 @@ def test_a_table_of_the_models_own_vocabulary_and_lines_on_the_terminal_need_no_
 
     tf.saved_model.save(module, str(tmp_path / "model"), signatures=call)
     check_saved_model(tmp_path / "model")
+
+
+def test_an_operator_in_a_tflite_file_is_found_whatever_follows_its_name() -> None:
+    node = b"\x0a\x01n\x12\x09WriteFile" + b"A" + bytes(8)  # field 8, which NodeDef does not have, is skipped
+    assert named_in(b"FlexZerosLike" + node) == ["WriteFile"]
+    assert named_in(b"FlexOverWriteFile") == []
+
+
+def test_a_function_that_is_handed_on_to_another_is_found(tmp_path: Path) -> None:
+    graph = tf.compat.v1.GraphDef()
+    writing = graph.library.function.add()
+    writing.signature.name = "writing"
+    writing.node_def.add(name="w", op="SaveV2")
+    graph.library.function.add().signature.name = "calling"
+    node = graph.node.add(name="y", op="PartitionedCall")
+    node.attr["f"].func.name = "calling"
+    node.attr["f"].func.attr["g"].func.name = "writing"
+    with pytest.raises(Untrusted, match="SaveV2"):
+        check_graph_def(graph, ["y"], tmp_path)
+
+
+def test_definitions_of_protocol_buffers_in_a_file_need_consent() -> None:
+    node = tf.compat.v1.NodeDef(op="DecodeProtoV2")
+    node.attr["descriptor_source"].s = b"bytes://x"
+    assert tensorflow_effect(node) == ""
+    node.attr["descriptor_source"].s = b"/etc/hostname"
+    assert tensorflow_effect(node) == "reads files"
+
+
+@pytest.mark.parametrize(
+    "size",
+    ["S('a')", "Matrix(1, 1, open)", "Symbol(b'(1)')", "open", "Lambda(x, x)", "N('a')", "Function('f')(s0)"],
+)
+def test_sizes_that_pytorch_does_not_write(size: str) -> None:
+    assert list(reasons_against({"expr_str": size})) != []
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,28 @@ def _other_case(members: dict[str, bytes], canary: Path) -> None:
     members["data/SAMPLE_INPUTS/model.pt"] = _packed(Payload(canary))
 
 
+def _opaque_by_path(path: str, member: str) -> Change:
+    """Return a constant that PyTorch unpickles because of its path; protocol 0 has no magic bytes."""
+
+    def change(members: dict[str, bytes], canary: Path) -> None:
+        meta = next(iter(json.loads(members[WEIGHTS])["config"].values()))["tensor_meta"]
+        payload = {"path_name": path, "is_param": False, "use_pickle": False, "tensor_meta": meta}
+        members[CONSTANTS] = json.dumps({"config": {"c": payload}}).encode()
+        pickled = pickle.dumps(Payload(canary), protocol=0)
+        members[f"data/constants/{member}"] = pickled + bytes(-len(pickled) % 4)
+
+    return change
+
+
+def _program_by_another_suffix(members: dict[str, bytes], canary: Path) -> None:
+    """PyTorch takes everything in models/ for a program."""
+    copies = {name.replace("/model", "/other", 1): content for name, content in members.items() if "/model" in name}
+    hostile: dict[str, bytes] = {MODEL: members[MODEL]}
+    _json(MODEL)(_size)(hostile, canary)
+    copies.pop("models/other.json")
+    members.update(copies | {"models/other-json": hostile[MODEL]})
+
+
 def _library(members: dict[str, bytes], canary: Path) -> None:
     members["data/aotinductor/model/model.wrapper.so"] = b"\x7fELF" + bytes(64)
 
@@ -214,6 +236,10 @@ FILES = [
     Hostile("pt2-code-behind-a-symbol", _exported(_json(MODEL)(_attribute_size)), "expr_str"),
     Hostile("pt2-code-as-guard", _exported(_json(MODEL)(_guard)), "guards_code"),
     Hostile("pt2-code-in-a-guards-message", _exported(_json(MODEL)(_quoted_guard)), "guards_code"),
+    Hostile("pt2-object-in-a-folder", _exported(_opaque_by_path("opaque_obj_0/x", "opaque_obj_0/x")), "opaque_obj_0/x"),
+    Hostile("pt2-object-in-capitals", _exported(_opaque_by_path("opaque_obj_0", "OPAQUE_obj_0")), "OPAQUE_obj_0"),
+    Hostile("pt2-program-by-another-suffix", _exported(_program_by_another_suffix), "expr_str"),
+    Hostile("pt2-call-of-load-library", _exported(_json(MODEL)(_node("torch.ops.load_library.__call__", str))), "call"),
     Hostile("pt2-factory-of-a-dict", _exported(_json(MODEL)(_factory)), "default_factory_module"),
     Hostile("pt2-older-weights", _older("serialized_state_dict.pt"), "serialized_state_dict.pt"),
     Hostile("pt2-older-constants", _older("serialized_constants.pt"), "serialized_constants.pt"),

@@ -13,6 +13,7 @@ from typing import Any
 import h5py
 import tensorflow as tf
 import torch
+from onnx import helper
 
 import trueport
 from tests.consent.onnx_files import relu
@@ -42,6 +43,35 @@ def _cut_zip() -> str:
     start = content.index(b"PK\x01\x02")
     Path("net.pt2").write_bytes(content[:start] + b"XX\x01\x02" + content[start + 4 :])
     return "net.pt2"
+
+
+def _behind_other_data() -> str:
+    """A zip with something before it, which some readers skip and others do not."""
+    content = Path(_zip("net.pt2", {"a/models/model.json": "{}"})).read_bytes()
+    Path("net.pt2").write_bytes(b"#!" + content)
+    return "net.pt2"
+
+
+def _bomb() -> str:
+    """A zip that says that its member has 2 GB."""
+    content = Path(_zip("net.zip", {"net.onnx": relu().SerializeToString()})).read_bytes()
+    listed = content.rindex(b"PK\x01\x02")
+    Path("net.zip").write_bytes(content[: listed + 24] + (2**31).to_bytes(4, "little") + content[listed + 28 :])
+    return "net.zip"
+
+
+def _doubling_functions(steps: int) -> str:
+    """Each function calls the next one twice; with no steps, itself."""
+    model, imports = relu(), [helper.make_opsetid("", 17), helper.make_opsetid("f", 1)]
+    for step in range(steps + 1):
+        called = "Relu" if step and step == steps else f"F{min(step + 1, steps)}"
+        domain = "" if called == "Relu" else "f"
+        nodes = [helper.make_node(called, [a], [b], domain=domain) for a, b in (("a", "v"), ("v", "b"))]
+        model.functions.append(helper.make_function("f", f"F{step}", ["a"], ["b"], nodes, imports))
+    model.graph.node[1].op_type, model.graph.node[1].domain = "F0", "f"
+    model.opset_import.append(imports[1])
+    Path("net.onnx").write_bytes(model.SerializeToString())
+    return "net.onnx"
 
 
 def _script(body: str) -> str:
@@ -114,6 +144,10 @@ CASES = [
     Case("consent-library", lambda: trueport.check(_keras_h5(_layer("keras.layers", "Lambda")))),
     Case("consent-link-out-of-a-zip", lambda: cli("check", _zip("net.pt2", {"../models/model.json": "{}"}))),
     Case("consent-member-twice", lambda: cli("check", _with_two_members())),
+    Case("consent-two-directories", lambda: cli("check", _behind_other_data())),
+    Case("consent-bomb", lambda: cli("info", _bomb())),
+    Case("consent-functions", lambda: cli("info", _doubling_functions(30))),
+    Case("consent-recursive-function", lambda: cli("info", _doubling_functions(0))),
     Case("consent-no-zip", lambda: cli("check", _cut_zip())),
     Case("consent-broken-json", lambda: cli("check", _zip("net.keras", {"config.json": "[" * 200_000}))),
     Case("consent-keras-folder", lambda: cli("check", _folder("net.h5"))),

@@ -17,7 +17,7 @@ __all__ = ["describe_artifact", "render"]
 
 def describe_artifact(path: Path, *, trust: bool = False) -> dict[str, Any]:
     """Border, operators, parameters and size of an .onnx file, a SavedModel, a Keras or a TFLite file."""
-    if (path / "saved_model.pb").exists():
+    if (path / "saved_model.pb").is_file():
         return _saved_model(path, trust)
     if path.suffix in (".keras", ".h5", ".hdf5"):
         return _keras(path, trust)

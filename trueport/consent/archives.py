@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import struct
 import zipfile
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -11,6 +13,15 @@ from typing import Any
 from trueport.errors import InvalidModel
 
 __all__ = ["check_members", "member_names", "parse_json"]
+
+_END = struct.Struct("<4s4H2LH")
+_END_64 = struct.Struct("<4sQ2H2L4Q")
+_LOCATOR = struct.Struct("<4sLQL")
+_LOCATOR_MAGIC = b"PK\x06\x07"
+_MEMBERS = 100_000
+_RATIO = 100
+_ALWAYS_RIGHT = 2**30
+"""Bytes; how well small archives are compressed does not matter."""
 
 
 def member_names(path: Path, *, ignore_case: bool = False) -> list[str]:
@@ -27,6 +38,8 @@ def check_members(archive: zipfile.ZipFile, where: str, *, ignore_case: bool = F
 
     ``ignore_case``: the archive's readers may take one name for another that differs in case only.
     """
+    _check_directory(archive, where)
+    _check_size(archive, where)
     seen: dict[str, str] = {}
     for member in archive.infolist():
         name = member.filename
@@ -41,6 +54,41 @@ def check_members(archive: zipfile.ZipFile, where: str, *, ignore_case: bool = F
             )
         seen[key] = name
     return list(seen.values())
+
+
+def _check_directory(archive: zipfile.ZipFile, where: str) -> None:
+    """Refuse an archive whose list of members is not where it says.
+
+    Python looks for the list just before the record that ends the archive, other readers at the offset that this record
+    states: each may find a list of its own.
+    """
+    file = archive.fp
+    assert file is not None
+    end = file.seek(0, os.SEEK_END) - _END.size - len(archive.comment)
+    file.seek(max(0, end - _LOCATOR.size - _END_64.size))
+    tail = file.read(_END_64.size + _LOCATOR.size + _END.size)
+    stated = _END.unpack(tail[-_END.size :])[6] if len(tail) >= _END.size else -1
+    if len(tail) == _END_64.size + _LOCATOR.size + _END.size and tail[_END_64.size :].startswith(_LOCATOR_MAGIC):
+        record = _LOCATOR.unpack(tail[_END_64.size : -_END.size])[2]
+        stated = _END_64.unpack(tail[: _END_64.size])[9] if record == end - _LOCATOR.size - _END_64.size else -1
+    if stated != archive.start_dir:
+        raise InvalidModel(
+            "its list of members is not where it says: which members are read depends on the reader",
+            where=where,
+            remedy="pack the files again",
+        )
+
+
+def _check_size(archive: zipfile.ZipFile, where: str) -> None:
+    """Refuse an archive that would fill the disk or the memory, or hold up whoever unpacks it."""
+    members, packed = archive.infolist(), os.fstat(archive.fp.fileno()).st_size if archive.fp else 0
+    unpacked = sum(member.file_size for member in members)
+    if len(members) > _MEMBERS or (unpacked > _ALWAYS_RIGHT and unpacked > _RATIO * packed):
+        raise InvalidModel(
+            f"{len(members)} members of {packed} bytes would unpack to {unpacked} bytes",
+            where=where,
+            remedy="if that is right, unpack it yourself and pack it again without compression",
+        )
 
 
 def _leads_out(member: zipfile.ZipInfo) -> str:

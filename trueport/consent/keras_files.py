@@ -15,7 +15,7 @@ from trueport.consent.tensorflow_operators import EFFECTS
 from trueport.errors import InvalidModel
 from trueport.lazy import LazyModule
 
-__all__ = ["check_keras", "read_config", "unknown_classes", "walk"]
+__all__ = ["check_keras", "foreign_parts", "read_config", "unknown_classes", "walk"]
 
 keras: Any = LazyModule("keras", "Keras", "tensorflow")
 h5py: Any = LazyModule("h5py", "h5py", "tensorflow")
@@ -83,6 +83,12 @@ def walk(config: Any) -> Iterator[Mapping[str, Any]]:
             waiting += reversed(item)
 
 
+def foreign_parts(config: Any) -> list[Mapping[str, Any]]:
+    """Return the objects of a configuration whose class or function is of a module that is not Keras'."""
+    parts = [part for part in walk(config) if "class_name" in part and part.get("module") and "config" in part]
+    return [part for part in parts if not (_is_keras_own(part) or str(part["class_name"]).startswith("__"))]
+
+
 def unknown_classes(config: Any) -> list[str]:
     """Return classes and functions of the model's author that nobody has registered here."""
     parts = [part for part in walk(config) if "class_name" in part and "config" in part]
@@ -102,7 +108,9 @@ def _reasons(part: Mapping[str, Any]) -> Iterator[str]:
             yield f"function {part['module']}.{own} is not Keras' own"
         return
     target = _target(part)
-    if kind == "Lambda":
+    if _has_another_name(part):
+        yield f"class {target} would be looked up by its registered_name {part['registered_name']!r}"
+    elif kind == "Lambda":
         yield f"layer {name!r} is a Lambda, which runs Python code"
     elif kind == "__lambda__":
         yield "a __lambda__ holds bytecode"
@@ -116,6 +124,13 @@ def _reasons(part: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"layer {name!r} runs the operator {op}" for op in _operators_in(own))
     elif part.get("module") and not (_is_allowed(part) or _is_registered(part)):
         yield f"{'function' if kind == 'function' else 'class'} {target} is neither Keras' own nor registered here"
+
+
+def _has_another_name(part: Mapping[str, Any]) -> bool:
+    """True if Keras 2 would take the class, or function, that ``registered_name`` names in place of the one named."""
+    other = part.get("registered_name")
+    own = (part["class_name"], part.get("config"))
+    return isinstance(other, str) and other.rpartition(">")[2] not in own and not _in_registry(other)
 
 
 def _operators_in(config: Any) -> list[str]:
@@ -146,7 +161,9 @@ def _is_allowed(part: Mapping[str, Any]) -> bool:
     """True for layers, initializers, activations and such, by their modules' names alone; no module is imported."""
     kind, module = str(part["class_name"]), str(part["module"])
     root, *rooms = [room for room in module.split(".") if room != "src"]
-    name = _target(part).rpartition(".")[2]
+    name = _target(part).removeprefix(f"{module}.")
+    if "." in name:  # Keras 2 looks up attributes of what a module has imported
+        return False
     if root == "builtins":
         return kind in ("__tuple__", "__set__", "slice", "type", "dict", "list", "__numpy__", "__tensor__") or (
             kind == "function" and _is_builtin_function(name)

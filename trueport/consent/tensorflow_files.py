@@ -168,6 +168,11 @@ def _closed(functions: Mapping[str, Any], names: Iterable[str]) -> set[str]:
 
 
 def _references(functions: Mapping[str, Any], node: Any) -> Iterator[str]:
-    named = [node.op, *(value.func.name for value in node.attr.values())]
-    named += [function.name for value in node.attr.values() for function in value.list.func]
+    """Yield the functions that a node names, also those that it hands on to others."""
+    waiting, named = list(node.attr.values()), [node.op]
+    while waiting:
+        value = waiting.pop()
+        for function in (value.func, *value.list.func):
+            named.append(function.name)
+            waiting += function.attr.values()
     return (name for name in named if name in functions)

@@ -21,14 +21,14 @@ _TABLE = {
         MatchingFilesDataset ExperimentalMatchingFilesDataset LoadDataset SnapshotChunkDataset SnapshotDatasetReader
         SnapshotNestedDatasetReader ListSnapshotChunksDataset InitializeTableFromTextFile InitializeTableFromTextFileV2
         LoadAndRemapMatrix GenerateVocabRemapping Skipgram Restore RestoreV2 RestoreSlice DTensorRestoreV2
-        ImmutableConst FixedUnigramCandidateSampler""",
+        ImmutableConst FixedUnigramCandidateSampler DecodeProtoV2 EncodeProto""",
     "writes files": """
         WriteFile Save SaveV2 SaveSlices MergeV2Checkpoints SaveDataset SaveDatasetV2 CacheDataset CacheDatasetV2
         SnapshotDataset SnapshotDatasetV2 DatasetToTFRecord ExperimentalDatasetToTFRecord CreateSummaryFileWriter
         CreateSummaryDbWriter DumpTensor CalibrationStatisticsSaver DebugIdentity DebugIdentityV2 DebugIdentityV3
         DebugNanCount DebugNumericSummary PrintV2""",
     "runs other code": """
-        PyFunc PyFuncStateless EagerPyFunc DatasetFromGraph DeserializeIterator RemoteCall
+        PyFunc PyFuncStateless EagerPyFunc DatasetFromGraph DeserializeIterator RemoteCall XlaCustomCall XlaCustomCallV2
         FileSystemSetConfiguration""",
     "ends the process": "Abort",
     "uses the network": """
@@ -44,8 +44,11 @@ RESTORES = frozenset(("Restore", "RestoreV2", "RestoreSlice"))
 """Stand in every SavedModel, in the part that loads its variables."""
 FROM_ASSETS = frozenset(("InitializeTableFromTextFile", "InitializeTableFromTextFileV2"))
 """May read a model's own assets."""
-_WORDS = re.compile(rb"[A-Z][A-Za-z0-9]+")
+_IN_ITSELF = (b"", b"local://")
+"""Where the definitions of protocol buffers are, if not in a file."""
 _FLEX = b"Flex"
+# A name's length stands before it and is never a letter; what follows may be: fields of any number are skipped.
+_NAMED = re.compile(rb"(?<![A-Za-z0-9])(?:Flex)?(%b)" % b"|".join(sorted(map(str.encode, EFFECTS), reverse=True)))
 
 
 def effect_of(node: Any) -> str:
@@ -54,6 +57,9 @@ def effect_of(node: Any) -> str:
         return ""
     if node.op == "FixedUnigramCandidateSampler" and not node.attr["vocab_file"].s:
         return ""
+    if node.op in ("DecodeProtoV2", "EncodeProto"):
+        source = node.attr["descriptor_source"].s
+        return "" if source in _IN_ITSELF or source.startswith(b"bytes://") else EFFECTS[node.op]
     return EFFECTS.get(node.op, "")
 
 
@@ -61,6 +67,5 @@ def named_in(content: bytes) -> list[str]:
     """Return such operators in a TFLite file: Flex operators carry nodes of TensorFlow, whatever they are called."""
     if _FLEX not in content:
         return []
-    words = {word.decode().removeprefix("Flex") for word in _WORDS.findall(content)}
-    found = sorted(words & set(EFFECTS))
+    found = sorted({name.decode() for name in _NAMED.findall(content)})
     return [name for name in found if name != "PrintV2" or b"file://" in content]

@@ -38,10 +38,11 @@ NAMESPACES = {
     "aoti": "loads compiled code",
     "inductor": "loads compiled code",
 }
-_GAP = re.compile(r"\s*\\\n\s*|\s*\.\s*")
-_CALLED = re.compile(r"(?<![\w.])torch\.(?:_C\.)?(\w+)\s*\(")
-_NAMESPACED = re.compile(r"(?<![\w])ops\.(\w+)\.(\w+)")
-_CLASSES = re.compile(r"torch\.classes\.(\w+)\.(\w+)")
+_GAP = r"(?:\s|\\|#[^\n]*\n)*"
+_ATTRIBUTE = re.compile(rf"\.{_GAP}(\w+)")
+_GETATTR = re.compile(r"\bgetattr\b")
+_PLAIN_GETATTR = re.compile(r"""getattr\(\s*[\w.]+\s*,\s*(["'])([\w.]*)\1\s*\)""")
+_NAMES = {operator.partition("::")[2]: operator for operator in OPERATORS}
 
 
 def effect_of(namespace: str, name: str) -> str:
@@ -61,8 +62,15 @@ def check_script(path: Path, names: Iterable[str]) -> None:
 
 
 def _operators(code: str) -> list[tuple[str, str]]:
-    """Return operators of code with an effect; spaces, which the language allows around dots, do not hide them."""
-    plain = _GAP.sub(lambda gap: "." if "." in gap[0] else " ", code)
-    calls = [("aten", name) for name in _CALLED.findall(plain)] + [("prim", name) for name in _CALLED.findall(plain)]
-    calls += _NAMESPACED.findall(plain) + _CLASSES.findall(plain)
-    return [(f"{space}::{name}", effect) for space, name in calls if (effect := effect_of(space, name))]
+    """Return operators of code with an effect, wherever their names follow a dot.
+
+    The language lets a variable stand for ``torch`` or for an operator, and puts spaces, comments and broken lines
+    between the parts of a name: what stands before the dot says nothing.
+    """
+    plain = [match[2] for match in _PLAIN_GETATTR.finditer(code)]
+    named = dict.fromkeys([*_ATTRIBUTE.findall(code), *plain])
+    found = [(_NAMES[name], OPERATORS[_NAMES[name]]) for name in named if name in _NAMES]
+    found += [(f"{name}::…", NAMESPACES[name]) for name in named if name in NAMESPACES]
+    if len(_GETATTR.findall(code)) > len(plain):
+        found.append(("getattr", "hides which operator is called"))
+    return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import re
 from collections.abc import Iterator
@@ -12,13 +13,23 @@ from trueport.consent.torch_operators import effect_of
 
 __all__ = ["reasons_against"]
 
-_OPERATOR = re.compile(r"torch\.ops\.(_?[A-Za-z]\w*)\.(_?[A-Za-z]\w*|__i?[a-z]+__)(\.\w+)?")
+_OPERATOR = re.compile(
+    r"torch\.ops\.(_?[A-Za-z]\w*)\.(_?[A-Za-z]\w*|__i?(?:and|or|xor|lshift|rshift)__"
+    r"|__(?:contains|getitem|is|isnot|not)__)(\.(?!__)\w+)?"
+)
 _ARITHMETIC = re.compile(
     r"math\.[a-z]\w*|torch\.(_sym|sym)_\w+|_operator\.(add|sub|mul|truediv|floordiv|mod|pow|neg|pos|abs|and_|or_|xor|not_"
     r"|invert|lshift|rshift|eq|ne|lt|le|gt|ge|getitem|matmul|index|is_|is_not|concat|contains|truth)"
 )
 _WORD = re.compile(r"[\w.\-]*")
-_FUNCTION = re.compile(r"[A-Z]\w*|floor|ceiling|sqrt|exp|log2?|a?(sin|cos|tan)h?|abs|min|max|int|float|bool|len")
+_FUNCTION = re.compile(
+    r"Symbol|Integer|Float|Rational|Add|Mul|Pow|Abs|Max|Min|Mod|Piecewise|ExprCondPair|Tuple|ITE|And|Or|Not|Xor"
+    r"|Eq|Ne|Ge|Gt|Le|Lt|Equality|Unequality|(Strict)?(Greater|Less)Than|BooleanTrue|BooleanFalse|Identity|Where"
+    r"|(Floor|Clean|Ceil|FloatTrue|IntTrue)Div|ModularIndexing|PythonMod|[LR]Shift|PowByNatural|FloatPow|ToFloat"
+    r"|(Ceil|Floor|Trunc|Round)ToInt|TruncToFloat|RoundDecimal|IsNonOverlappingAndDenseIndicator"
+    r"|(OpaqueUnaryFn|BitwiseFn)_\w+"
+    r"|floor|ceiling|sqrt|exp|log2?|a?(sin|cos|tan)h?|abs|min|max|int|float|bool|len"
+)
 _METHODS = frozenset(("size", "stride", "storage_offset", "dim", "numel"))
 _FIELDS = _METHODS | {"ndim", "shape", "dtype", "device"}
 _FACTORIES = frozenset(("builtins", "collections"))
@@ -99,9 +110,11 @@ def _computes(code: str) -> bool:
 
 def _is_harmless(node: ast.AST) -> bool:
     if isinstance(node, ast.Constant):
-        return not isinstance(node.value, str) or _WORD.fullmatch(node.value) is not None
+        by_word = isinstance(node.value, str) and _WORD.fullmatch(node.value) is not None
+        return by_word or isinstance(node.value, (int, float, type(None)))
     if isinstance(node, ast.Name):
-        return not node.id.startswith("__")
+        # SymPy finds Python's own functions by their names, and some of its classes call what they are given.
+        return not (node.id.startswith("__") or hasattr(builtins, node.id)) or _FUNCTION.fullmatch(node.id) is not None
     if isinstance(node, ast.Attribute):
         return node.attr in _FIELDS or (isinstance(node.value, ast.Name) and node.value.id == "math")
     if isinstance(node, ast.Call):
@@ -110,7 +123,7 @@ def _is_harmless(node: ast.AST) -> bool:
 
 
 def _is_function(called: ast.expr) -> bool:
-    """SymPy's classes begin with a capital; with words and numbers alone they build expressions."""
+    """True for what PyTorch writes in sizes: functions of numbers, and SymPy's classes that only build expressions."""
     if isinstance(called, ast.Name):
         return _FUNCTION.fullmatch(called.id) is not None
     by_math = isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name) and called.value.id == "math"

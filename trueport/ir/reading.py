@@ -9,6 +9,7 @@ import onnx
 
 from trueport.errors import InvalidModel
 from trueport.ir.external import embed_external_data, external_tensors, locate_external_data
+from trueport.ir.functions import check_functions
 from trueport.quoting import plain_text
 
 __all__ = ["read_located", "read_proto", "read_whole"]
@@ -19,13 +20,15 @@ def read_proto(path: Path) -> onnx.ModelProto:
     if path.stat().st_size == 0:
         raise InvalidModel("the file is empty", where=str(path), remedy="fetch or export it again")
     try:
-        return onnx.load(path, load_external_data=False)
+        proto = onnx.load(path, load_external_data=False)
     except (google.protobuf.message.DecodeError, UnicodeDecodeError) as error:
         raise InvalidModel(
             f"is not an ONNX model, or is cut short ({plain_text(error)})",
             where=str(path),
             remedy="fetch or export it again and compare its size or checksum with the original",
         ) from error
+    check_functions(proto, str(path))
+    return proto
 
 
 def read_located(path: Path) -> tuple[onnx.ModelProto, Path]:

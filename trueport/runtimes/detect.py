@@ -38,7 +38,7 @@ def load_model(
     place = Path(path)
     if not place.exists():
         raise InvalidModel("there is no such file or folder", where=str(path))
-    if (place / "saved_model.pb").exists():
+    if (place / "saved_model.pb").is_file():
         require_to_run("tensorflow")
         return SavedModel(place, trust=trust, **settings)
     if place.is_file() and place.suffix == ".onnx":

@@ -174,7 +174,7 @@ def _for_source(model: Any, options: Options) -> Options:
 
 
 def _has_signatures(target: Any) -> bool:
-    return is_tflite(target) or (isinstance(target, (str, Path)) and (Path(target) / "saved_model.pb").exists())
+    return is_tflite(target) or (isinstance(target, (str, Path)) and (Path(target) / "saved_model.pb").is_file())
 
 
 def _is_path(model: Any) -> bool:

@@ -84,9 +84,8 @@ def _from_zip(path: Path) -> Path:
     """A zip holds one .onnx file and, beside it, its external data."""
     try:
         with zipfile.ZipFile(path) as archive:
-            check_members(archive, str(path))
-            broken = archive.testzip()
-            models = [name for name in archive.namelist() if name.endswith(".onnx")]
+            models = [name for name in check_members(archive, str(path)) if name.endswith(".onnx")]
+            broken = archive.testzip() if len(models) == 1 else None
             if broken is None and len(models) == 1:
                 with folder_until_exit() as folder:
                     archive.extractall(folder)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from trueport.consent.folders import find_modules_here
-from trueport.consent.keras_files import check_keras, read_config, unknown_classes
+from trueport.consent.keras_files import check_keras, foreign_parts, read_config, unknown_classes
 from trueport.errors import InvalidModel
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs
@@ -49,8 +49,9 @@ def load_keras(path: Path, *, trust: bool) -> Any:
         library = tf_keras
     else:
         _check_backend()
+    known = _imported_classes(read_config(path)) if trust else {}
     try:
-        return library.models.load_model(str(path), compile=False, safe_mode=not trust)
+        return library.models.load_model(str(path), custom_objects=known, compile=False, safe_mode=not trust)
     except Exception as error:  # Keras raises many kinds for what a file lacks
         unknown = unknown_classes(read_config(path))
         if not unknown:
@@ -65,6 +66,20 @@ def load_keras(path: Path, *, trust: bool) -> Any:
             where=str(path),
             remedy="import what defines the classes and pass the loaded model itself",
         ) from error
+
+
+def _imported_classes(config: Any) -> dict[str, Any]:
+    """Return the classes and functions of other modules that a trusted file names: Keras 3 imports none by itself."""
+    found = {}
+    for part in foreign_parts(config):
+        name = str(part["config"] if part["class_name"] == "function" else part["class_name"])
+        try:
+            module = importlib.import_module(str(part["module"]))
+        except ImportError:
+            continue  # Keras says which class it lacks
+        if hasattr(module, name):
+            found[str(part.get("registered_name") or name)] = getattr(module, name)
+    return found
 
 
 def _written_by_keras_2(path: Path) -> bool:

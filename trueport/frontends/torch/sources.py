@@ -13,7 +13,7 @@ from typing import Any
 
 from trueport.consent.archives import member_names
 from trueport.consent.folders import find_modules_here
-from trueport.consent.torch_files import check_exported, tensors_only
+from trueport.consent.torch_files import check_exported, is_exported, tensors_only
 from trueport.consent.torch_operators import check_script
 from trueport.errors import InvalidModel, Untrusted, UsageError
 from trueport.frontends.torch._torch import torch
@@ -25,7 +25,6 @@ from trueport.quoting import one_line
 __all__ = ["Opened", "TorchOptions", "is_torch", "open_source"]
 
 _FILES = (".pt2", ".pt", ".pth", ".ts")
-_EXPORTED = re.compile(r"(?i)(^|/)(models/[^/]+\.json|serialized_exported_program\.json)$")
 _FACTORY = re.compile(r"[\w.]+:[\w.]+")
 _EXAMPLE = re.compile(r"(?P<name>\w+)=(?P<dtype>\w+)\[(?P<dims>[\d, ]*)\](\((?P<low>-?\d+)\.\.(?P<high>-?\d+)\))?")
 
@@ -94,7 +93,7 @@ def _from_file(path: Path, trust: bool) -> Any:
     names = member_names(path, ignore_case=True)
     if trust:
         find_modules_here()
-    if any(_EXPORTED.search(name) for name in names):
+    if is_exported(names):
         return _exported(path, names, trust)
     if any("/code/" in name for name in names):
         if not trust:
@@ -117,7 +116,9 @@ def _exported(path: Path, names: Sequence[str], trust: bool) -> Any:
     known_quantized_operators()
     try:
         with quiet(), nullcontext() if trust else tensors_only():
-            return torch.export.load(str(path))
+            program = torch.export.load(str(path))
+            program.module()  # what is wrong with constants and guards shows only here
+            return program
     except Exception as error:  # PyTorch raises many kinds for what a file lacks
         raise InvalidModel(
             f"torch.export.load cannot read it: {type(error).__name__}: {one_line(error, 200)}",
