@@ -14,7 +14,6 @@ from typing import Any
 import onnxruntime
 import pytest
 import tomllib
-from trueport.runtimes.stored_kernels import FILE
 
 import trueport
 from tests.installs.installs import INSTALLS, LOOKED_FOR
@@ -23,6 +22,7 @@ from tests.installs.models import COMMANDS, write_models
 from tests.installs.transcripts import REFUSED, SAID, Install, Outcome, parse
 from trueport.requirements import CAPTURE, RUN, RUN_SOURCE, WRITE, is_installed
 from trueport.routes import choose
+from trueport.runtimes.ort_kernels import FILE
 
 _ROOT = Path(__file__).parents[2]
 _FILES = ("model.onnx", "model.keras", "model.pt2", "model.tflite", "saved/saved_model.pb", "converted/saved_model.pb")
