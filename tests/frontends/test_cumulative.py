@@ -10,6 +10,7 @@ import pytest
 import tensorflow as tf
 
 from tests.frontends.harness import agree, op_types
+from trueport.passes.outgoing import NEWEST_OPSET
 
 RNG = np.random.default_rng(13)
 RUNNING = [tf.cumsum, tf.math.cumprod, tf.math.cumulative_logsumexp]
@@ -28,7 +29,8 @@ def test_running(function: Callable[..., Any], exclusive: bool, reverse: bool, a
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.int64, np.float64])
 def test_running_integers_overflow(function: Callable[..., Any], dtype: Any) -> None:
     samples = [[RNG.integers(0, 100, size=(n, 4)).astype(dtype)] for n in (3, 8)]
-    assert "Scan" not in op_types(agree(function, *samples))
+    agree(function, *samples)
+    assert "Scan" not in op_types(agree(function, *samples, opset=NEWEST_OPSET))
 
 
 @pytest.mark.parametrize("function", RUNNING)

@@ -46,7 +46,8 @@ def test_a_network_of_one_precision(dtype: str) -> None:
     written = agree(model, *([noise(n, 6, 8, dtype=dtype)] for n in (1, 3)))
     wanted = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16, "float64": TensorProto.DOUBLE}[dtype]
     assert written.graph.output[0].type.tensor_type.elem_type == wanted
-    assert wanted in weights_of(written)
+    # ONNX Runtime multiplies no bfloat16: small weights are stored in the type that it multiplies.
+    assert weights_of(written) == {TensorProto.FLOAT if dtype == "bfloat16" else wanted}
 
 
 @pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])

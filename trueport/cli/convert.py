@@ -39,9 +39,7 @@ def convert(
         Path, typer.Option("--output", "-o", help="a folder for a SavedModel, or a file NAME.onnx or NAME.tflite")
     ],
     ops: Ops = None,
-    opset: Annotated[
-        int | None, typer.Option(help="of the ONNX file; by default the lowest that expresses it exactly")
-    ] = None,
+    opset: Annotated[int | None, typer.Option(help="of the ONNX file; by default the lowest that is exact")] = None,
     signature: Signature = None,
     inputs: Names = None,
     outputs: Names = None,
