@@ -28,7 +28,7 @@ PAGE = ROOT / "README.md"
 MARKS = ("<!-- versions -->", "<!-- end of versions -->")
 SHOWN = ("tensorflow", "torch", "onnxruntime", "onnx", "numpy")
 PYTEST = ("-m", "pytest", "-W", "ignore", "-p", "no:cacheprovider", "-m", "not slow", "-p", "tests.versions.sample")
-_NOISE = ("for help visit", "WARNING", "Cannot install", "The conflict is caused by", "Additionally", "To fix this")
+_CAUSES = "The conflict is caused by:"
 
 
 @dataclass(frozen=True)
@@ -53,23 +53,25 @@ def main() -> int:
     parser.add_argument("--parts", default="", metavar="PATTERN", help="only parts whose name has the pattern")
     parser.add_argument("--cache", type=Path, default=ROOT / "bench" / ".cache" / "versions", help="for environments")
     parser.add_argument("--remove", action="store_true", help="remove each environment after its run: several GB each")
-    parser.add_argument("--write", action="store_true", help="put the table into README.md; rows not run are kept")
+    parser.add_argument(
+        "--write",
+        action="store_true",
+        help="put the table into README.md",
+    )
     asked = parser.parse_args()
     asked.cache.mkdir(parents=True, exist_ok=True)
     parts = [part for part in PARTS if re.search(asked.parts, part.name)]
-    rows = []
-    for chosen in SETS:
-        if re.search(asked.sets, chosen.name):
-            rows.append(run(chosen, parts, asked.cache))
-            if asked.remove:
-                shutil.rmtree(folder_of(chosen, asked.cache), ignore_errors=True)
-    (asked.cache / "seen.json").write_text(json.dumps(merged(rows, asked.cache), indent=1))
-    text = table(json.loads((asked.cache / "seen.json").read_text()))
+    chosen_sets = [chosen for chosen in SETS if re.search(asked.sets, chosen.name)]
+    for chosen in chosen_sets:
+        run(chosen, parts, asked.cache)
+        if asked.remove:
+            shutil.rmtree(folder_of(chosen, asked.cache), ignore_errors=True)
+    text = table([seen(chosen, asked.cache) for chosen in SETS])
     print(text)
     if asked.write:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
         PAGE.write_text(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{rest.partition(MARKS[1])[2]}", encoding="utf-8")
-    return int(any(row.failed for row in rows))
+    return int(any(seen(chosen, asked.cache).failed for chosen in chosen_sets))
 
 
 def folder_of(chosen: Set, cache: Path) -> Path:
@@ -77,17 +79,30 @@ def folder_of(chosen: Set, cache: Path) -> Path:
     return cache / re.sub(r"[^a-z0-9.]+", "-", chosen.name.lower())
 
 
-def run(chosen: Set, parts: Sequence[Part], cache: Path) -> Row:
-    """Build the set's environment if it is not there, and run the parts in it, one after the other."""
-    conflict = build(chosen, folder_of(chosen, cache))
-    if conflict:
-        print(f"{chosen.name}: {conflict}", file=sys.stderr, flush=True)
-        return Row(chosen, conflict=conflict)
-    python = folder_of(chosen, cache) / "bin" / "python"
-    versions = installed(python)
-    print(f"{chosen.name}: {versions}", file=sys.stderr, flush=True)
-    counts = {part.name: run_part(chosen, part, python, cache) for part in parts}
-    return Row(chosen, versions, counts)
+def run(chosen: Set, parts: Sequence[Part], cache: Path) -> None:
+    """Build the set's environment if it is not there, and run the parts in it; what is seen is kept in the cache."""
+    folder = folder_of(chosen, cache)
+    conflict = build(chosen, folder)
+    found = {"conflict": conflict} if conflict else installed(folder / "bin" / "python")
+    print(f"{chosen.name}: {found}", file=sys.stderr, flush=True)
+    folder.with_name(f"{folder.name}.json").write_text(json.dumps(found))
+    for part in parts if not conflict else ():
+        run_part(chosen, part, folder / "bin" / "python", cache)
+
+
+def log_of(chosen: Set, part: Part, cache: Path) -> Path:
+    """Return where a part's output is kept."""
+    return cache / f"{folder_of(chosen, cache).name}-{re.sub(r'[^a-z]+', '-', part.name.lower())}.txt"
+
+
+def seen(chosen: Set, cache: Path) -> Row:
+    """Return what the last runs of a set gave; empty where it was never run."""
+    folder = folder_of(chosen, cache)
+    path = folder.with_name(f"{folder.name}.json")
+    found = json.loads(path.read_text()) if path.exists() else {}
+    logs = {part.name: log_of(chosen, part, cache) for part in PARTS}
+    counts = {name: counted(log.read_text()) for name, log in logs.items() if log.exists()}
+    return Row(chosen, found, counts, found.pop("conflict", ""))
 
 
 def build(chosen: Set, folder: Path) -> str:
@@ -101,24 +116,25 @@ def build(chosen: Set, folder: Path) -> str:
     subprocess.run([base, "-m", "venv", folder], check=True)
     install = [folder / "bin" / "python", "-m", "pip", "install", "--quiet"]
     subprocess.run([*install, "--upgrade", "pip"], check=True, stderr=subprocess.DEVNULL)
-    wanted = [f"{ROOT}[tensorflow,onnxruntime,torch]", *chosen.requires, *TOOLS]
+    wanted = [f"{ROOT}[{chosen.extras}]", *chosen.requires, *TOOLS]
     # Resolving alone first: a conflict is found before gigabytes are loaded.
-    for more in (["--dry-run"], []):
-        done = subprocess.run([*install, *more, *wanted], capture_output=True, text=True)
+    for command in ([*install[:4], "--dry-run"], install):
+        done = subprocess.run([*command, *wanted], capture_output=True, text=True)
         if done.returncode:
             shutil.rmtree(folder)
-            return conflict_of(done.stderr)
+            return conflict_of(done.stdout, done.stderr)
     # The tests and the package are those of this folder.
     subprocess.run([*install[:3], "uninstall", "--quiet", "--yes", "trueport"], check=True)
     (folder / ".ready").touch()
     return ""
 
 
-def conflict_of(text: str) -> str:
+def conflict_of(printed: str, errors: str) -> str:
     """Return what pip says about a set that it cannot resolve, on one line."""
-    lines = [line.strip().removeprefix("ERROR: ") for line in text.splitlines()]
-    kept = [line for line in lines if line and not any(noise in line for noise in _NOISE)]
-    return "; ".join(dict.fromkeys(kept))[:400] or "pip failed without a reason"
+    causes = printed.partition(_CAUSES)[2].strip().partition("\n\n")[0].splitlines()
+    refusals = [line.removeprefix("ERROR: ") for line in errors.splitlines() if line.startswith("ERROR: ")]
+    lines = causes or refusals or errors.splitlines()[-3:]
+    return "; ".join(dict.fromkeys(line.strip().replace("|", "or") for line in lines))[:400]
 
 
 def interpreter(version: str) -> str | None:
@@ -143,55 +159,36 @@ def installed(python: Path) -> dict[str, str]:
     return dict(json.loads(subprocess.run([python, "-c", code], capture_output=True, check=True).stdout))
 
 
-def run_part(chosen: Set, part: Part, python: Path, cache: Path) -> dict[str, int]:
-    """Run one part; what it printed is kept beside the environment."""
+def run_part(chosen: Set, part: Part, python: Path, cache: Path) -> None:
+    """Run one part, and keep what it printed."""
     environment = {**os.environ, EVERY: str(part.every), "PYTHONPATH": str(ROOT), "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run([python, *PYTEST, *part.paths], cwd=ROOT, env=environment, capture_output=True, text=True)
-    log = cache / f"{folder_of(chosen, cache).name}-{re.sub(r'[^a-z]+', '-', part.name.lower())}.txt"
-    log.write_text(done.stdout + done.stderr)
-    counts = counted(done.stdout, done.returncode)
-    print(f"{chosen.name}: {part.name}: {counts}, see {log}", file=sys.stderr, flush=True)
-    return counts
+    log = log_of(chosen, part, cache)
+    log.write_text(done.stderr + done.stdout)
+    print(f"{chosen.name}: {part.name}: {cell(counted(log.read_text()))}, see {log}", file=sys.stderr, flush=True)
 
 
-def counted(printed: str, code: int) -> dict[str, int]:
+def counted(printed: str) -> dict[str, int]:
     """Return how many tests passed, failed and were skipped; a run that ended without a summary counts as failed."""
-    found = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed|error|skipped)", printed[-400:])}
-    failed = found.get("failed", 0) + found.get("error", 0) or int(code != 0)
+    last = printed.strip().rpartition("\n")[2]
+    found = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|error|skipped)", last)}
+    failed = found.get("failed", 0) + found.get("error", 0) or int(not found)
     return {"passed": found.get("passed", 0), "failed": failed, "skipped": found.get("skipped", 0)}
 
 
-def merged(rows: Sequence[Row], cache: Path) -> list[dict[str, object]]:
-    """Return the rows of earlier runs with those of this one, in the order of the sets."""
-    path = cache / "seen.json"
-    seen = {row["name"]: row for row in (json.loads(path.read_text()) if path.exists() else [])}
-    for row in rows:
-        before = seen.get(row.set.name, {}).get("counts", {})
-        seen[row.set.name] = {
-            "name": row.set.name,
-            "python": row.set.python,
-            "requires": row.set.requires,
-            "versions": dict(row.versions),
-            "counts": {**before, **row.counts},
-            "conflict": row.conflict,
-        }
-    return [seen[chosen.name] for chosen in SETS if chosen.name in seen]
-
-
-def table(rows: Sequence[dict[str, object]]) -> str:
+def table(rows: Sequence[Row]) -> str:
     """Return the rows in Markdown: the versions and the tests that passed, then the sets that pip refuses."""
     lines = [f"| set | Python | {' | '.join(SHOWN)} | {' | '.join(part.name for part in PARTS)} |"]
     lines.append("| --- |" + " --- |" * (1 + len(SHOWN) + len(PARTS)))
     for row in rows:
-        if not row["conflict"]:
-            versions, counts = row["versions"], row["counts"]
-            cells = [versions["python"], *(versions[name] for name in SHOWN)]
-            cells += [cell(counts[part.name]) if part.name in counts else "" for part in PARTS]
-            lines.append(f"| {row['name']} | {' | '.join(cells)} |")
-    refused = [row for row in rows if row["conflict"]]
+        if row.versions and not row.conflict:
+            cells = [row.versions[name] for name in ("python", *SHOWN)]
+            cells += [cell(row.counts[part.name]) if part.name in row.counts else "" for part in PARTS]
+            lines.append(f"| {row.set.name} | {' | '.join(cells)} |")
+    refused = [row for row in rows if row.conflict]
     if refused:
         lines += ["", "| refused by pip | why |", "| --- | --- |"]
-        lines += [f"| {row['name']} (Python {row['python']}) | {row['conflict']} |" for row in refused]
+        lines += [f"| {row.set.name}, Python {row.set.python} | {row.conflict} |" for row in refused]
     return "\n".join(lines)
 
 

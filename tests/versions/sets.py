@@ -15,6 +15,7 @@ class Set:
     python: str
     requires: tuple[str, ...]
     """for pip, beside Trueport with its extras and the tools of the tests"""
+    extras: str = "tensorflow,onnxruntime,torch"
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,16 @@ class Part:
 
 TOOLS = ("pytest", "hypothesis", "jsonschema", "tf_keras")
 
+_FEW = "tensorflow,onnxruntime"
+
 SETS = (
     Set("oldest", "3.10", ("tensorflow==2.18.*", "torch==2.8.*", "onnxruntime==1.20.*", "numpy==1.26.*")),
     Set("TensorFlow 2.19", "3.11", ("tensorflow==2.19.*", "torch==2.13.*", "onnxruntime==1.22.*")),
     Set("middle", "3.12", ("tensorflow==2.20.*", "torch==2.11.*", "onnxruntime==1.24.*", "numpy==2.2.*")),
     Set("newest", "3.13", ("tensorflow==2.21.*", "torch==2.15.*", "onnxruntime>=1.31")),
-    Set("TensorFlow 2.18.0", "3.11", ("tensorflow==2.18.0",)),
-    Set("TensorFlow 2.19 with onnx 1.23", "3.11", ("tensorflow==2.19.*", "onnx==1.23.*")),
-    Set("TensorFlow 2.19 on Python 3.13", "3.13", ("tensorflow==2.19.*",)),
+    Set("TensorFlow 2.18.0", "3.11", ("tensorflow==2.18.0",), _FEW),
+    Set("TensorFlow 2.19 with onnx 1.23", "3.11", ("tensorflow==2.19.*", "onnx==1.23.*"), _FEW),
+    Set("TensorFlow 2.19 on Python 3.13", "3.13", ("tensorflow==2.19.*",), _FEW),
 )
 """The last three are here to show why pip refuses them."""
 
