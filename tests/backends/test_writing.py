@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +21,12 @@ from trueport.backends.writing import claim as claiming
 from trueport.backends.writing import companions, moves
 from trueport.backends.writing.claim import claimed
 from trueport.errors import OutputExists, WriteFailed
+from trueport.report.writing import check_place, write_report
 
 DRIVER = Path(__file__).parent / "write_artifact.py"
 SAVED_MODEL = b"\x08\x01\x12\x00"
 """A SavedModel's message with an empty graph."""
+_NOBODY = 65534
 TFLITE = b"\x1c\0\0\0TFL3"
 
 
@@ -254,6 +258,44 @@ def test_an_error_of_the_system_names_the_output(code: int, place: Path) -> None
         raise OSError(code, os.strerror(code), str(fresh))
     assert str(caught.value).startswith(f"m.onnx: cannot be written: {os.strerror(code)}\n  → ")
     assert not os.listdir(place)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+@pytest.mark.parametrize("mode", [0o555, 0o755], ids=["nobody's own, read-only", "of another user"])
+def test_a_folder_that_the_user_may_not_write_to(mode: int) -> None:
+    """Root may write everywhere, so this is done as nobody."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        os.chmod(folder, mode)
+        if mode == 0o555:
+            os.chown(folder, _NOBODY, -1)
+        os.seteuid(_NOBODY)
+        with pytest.raises(WriteFailed) as caught, claimed(folder / "m.onnx", "onnx"):
+            pass
+        assert f"m.onnx: cannot be written: {os.strerror(errno.EACCES)}" in str(caught.value)
+        with pytest.raises(WriteFailed, match=os.strerror(errno.EACCES)):
+            check_place(folder / "r.json", folder / "m.onnx")
+    finally:
+        os.seteuid(0)
+        assert os.listdir(folder) == []
+        shutil.rmtree(folder)
+
+
+def test_an_older_report_stays_until_the_new_one_is_whole(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = place / "r.json"
+    report.write_text("old")
+    (place / "link.json").symlink_to("r.json")
+    write_report(place / "link.json", "new")
+    assert (report.read_text(), (place / "link.json").is_symlink()) == ("new", True)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(WriteFailed, match=os.strerror(errno.ENOSPC)):
+        write_report(report, "newer")
+    assert report.read_text() == "new"
+    assert sorted(os.listdir(place)) == ["link.json", "r.json"]
 
 
 def test_one_name_is_claimed_once(place: Path) -> None:

@@ -21,9 +21,9 @@ class Hostile:
     build: Callable[[Path, Path], Sequence[Command]]
     """Write the file into a folder (first argument), with the canary's path (second); return the commands to run."""
     named: str = ""
-    """What the refusal must name: a member, a layer, an operator. Empty: any clean outcome is right."""
+    """What the refusal must name: a member, a layer, an operator. Empty for files that must change nothing."""
     consent: bool = True
-    """True if the refusal must offer ``--trust``."""
+    """True if the refusal must offer ``--trust``; False if it must not, because that would not help."""
 
 
 def touch(canary: Path) -> str:

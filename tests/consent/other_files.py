@@ -76,6 +76,17 @@ def _map(content: bytes) -> Callable[[Path, Path], Sequence[Command]]:
 
 
 _DEEP = b"[" * 200_000
+
+
+def _bomb(folder: Path, canary: Path) -> Path:
+    """Return arrays of 2 GB, as the list of members says."""
+    np.savez_compressed(folder / "x.npz", x=np.zeros((4, 2), np.float32))
+    content = (folder / "x.npz").read_bytes()
+    listed = content.rindex(b"PK\x01\x02")
+    (folder / "x.npz").write_bytes(content[: listed + 24] + (2**31).to_bytes(4, "little") + content[listed + 28 :])
+    return folder / "x.npz"
+
+
 _HEADER = json.dumps({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 2**62]}}).encode()
 
 FILES = [
@@ -83,18 +94,32 @@ FILES = [
     Hostile("npz-object", _data(_npz), "x.npz", consent=False),
     Hostile("npy-pickle", _data(_pickle_as("x.npy")), "x.npy", consent=False),
     Hostile("npz-pickle", _data(_pickle_as("x.npz")), "x.npz", consent=False),
-    Hostile("npz-member-pickle", _data(_npz_with_pickle), consent=False),
+    Hostile("npz-member-pickle", _data(_npz_with_pickle), "dtype", consent=False),
+    Hostile("npz-bomb", _data(_bomb), "would unpack to", consent=False),
     Hostile("npy-huge-header", _data(_huge_header), "x.npy", consent=False),
-    Hostile("safetensors-huge-header", _text("w.safetensors", struct.pack("<Q", 2**62) + b"{}"), consent=False),
-    Hostile("safetensors-offsets", _text("w.safetensors", struct.pack("<Q", len(_HEADER)) + _HEADER), consent=False),
+    Hostile(
+        "safetensors-huge-header",
+        _text("w.safetensors", struct.pack("<Q", 2**62) + b"{}"),
+        "w.safetensors",
+        consent=False,
+    ),
+    Hostile(
+        "safetensors-offsets",
+        _text("w.safetensors", struct.pack("<Q", len(_HEADER)) + _HEADER),
+        "w.safetensors",
+        consent=False,
+    ),
     Hostile("report-deep", _text("r.json", _DEEP, "report"), "r.json", consent=False),
     Hostile("report-wide-number", _text("r.json", b"9" * 10_000, "report"), "r.json", consent=False),
     Hostile("onnx-is-a-pickle", _text("m.onnx", pickle.dumps(print), "info", "check"), "m.onnx", consent=False),
-    Hostile("ops-toml", _text("m.toml", b"a = " + _DEEP, "info", "check"), consent=False),
+    Hostile("ops-toml", _text("m.toml", b"a = " + _DEEP, "info", "check"), "m.toml", consent=False),
     Hostile("map-deep", _map(_DEEP), "trueport.json", consent=False),
     Hostile("map-without-fields", _map(b'{"version": 1}'), "trueport.json", consent=False),
     Hostile(
-        "tflite-noise", _text("m.tflite", b"\xff\xff\xff\x7fTFL3" + bytes(range(256)), "info", "run"), consent=False
+        "tflite-noise",
+        _text("m.tflite", b"\xff\xff\xff\x7fTFL3" + bytes(range(256)), "info", "run"),
+        "m.tflite",
+        consent=False,
     ),
 ]
 

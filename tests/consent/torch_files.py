@@ -246,6 +246,6 @@ FILES = [
     Hostile("pt2-older-inputs", _older("serialized_example_inputs.pt"), "serialized_example_inputs.pt"),
     Hostile("pt-pickle", _saved(".pt"), "pickled Python object"),
     Hostile("pth-pickle", _saved(".pth"), "pickled Python object"),
-    Hostile("pt-pickle-legacy", _saved(".pt", _use_new_zipfile_serialization=False)),
-    Hostile("pt-pickle-raw", _raw),
+    Hostile("pt-pickle-legacy", _saved(".pt", _use_new_zipfile_serialization=False), "torch.save", consent=False),
+    Hostile("pt-pickle-raw", _raw, "torch.save", consent=False),
 ]

@@ -61,6 +61,9 @@ def _no_temporary_folder() -> None:
 
 
 CASES = [
+    Case("output-report-in-output", lambda: _convert("saved", "--report", "saved/report.json")),
+    Case("output-report-is-a-folder", lambda: (Path("r.json").mkdir(), _convert("saved", "--report", "r.json"))),
+    Case("output-report-in-no-folder", lambda: _convert("saved", "--report", "nowhere/r.json")),
     Case("overwrite-of-documents", _documents),
     Case("overwrite-of-the-current-folder", lambda: _convert(".", "--overwrite")),
     Case("output-is-a-dangling-link", _dangling_link),

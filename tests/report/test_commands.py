@@ -14,6 +14,7 @@ import onnx
 import pytest
 
 from tests.command_line import Cli
+from tests.models import relu_chain
 from tests.report import networks
 from trueport.report.data import Report
 from trueport.report.schema import load_schema
@@ -33,6 +34,21 @@ def test_convert_writes_the_form_that_the_name_says(cli: Cli, model: Path, tmp_p
     assert text.startswith("<!doctype html>") and "trueport convert" in text
     data = json.loads(text.partition('id="data">')[2].partition("</script>")[0])
     assert data["profile"]["figures"] and data["graphs"]["links"]
+
+
+@pytest.mark.parametrize(
+    "report", ["nowhere/r.json", "folder.json", "loop.json", "saved", "saved/r.json", "n" * 251 + ".json"]
+)
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is(report: str, tmp_path: Path, cli: Cli) -> None:
+    onnx.save(relu_chain(), tmp_path / "m.onnx")
+    (tmp_path / "folder.json").mkdir()
+    (tmp_path / "loop.json").symlink_to("loop.json")
+    before = sorted(os.listdir(tmp_path))
+    output = tmp_path / ("saved.json" if report == "saved" else "saved")
+    place = output if report == "saved" else tmp_path / report
+    done = cli("convert", tmp_path / "m.onnx", "-o", output, "--report", place, "--no-verify")
+    assert (done.code, len(done.err.splitlines()), done.out) == (2, 2, ""), done.err
+    assert sorted(os.listdir(tmp_path)) == before
 
 
 def test_a_form_that_is_not_known_is_refused_before_anything_is_done(cli: Cli, model: Path, tmp_path: Path) -> None:

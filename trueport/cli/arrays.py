@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from trueport.consent.archives import check_size
 from trueport.errors import UsageError
 from trueport.quoting import plain_text
 from trueport.report.plain import plain
@@ -27,10 +28,12 @@ def read_inputs(options: Sequence[str]) -> dict[str, Any]:
             raise UsageError(f"there is no file {file!r}", where=f"--input {name}")
         try:
             loaded = np.load(file, allow_pickle=False)
-            held = list(loaded.values()) if isinstance(loaded, np.lib.npyio.NpzFile) else loaded
+            if isinstance(loaded, np.lib.npyio.NpzFile):
+                check_size(loaded.zip, file)
+                loaded = list(loaded.values())
         except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
             raise UsageError(f"{file!r} can't be read: {plain_text(error)}", where=f"--input {name}") from error
-        feeds[name] = held
+        feeds[name] = loaded
     return feeds
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from trueport.errors import InvalidModel
 
-__all__ = ["check_members", "member_names", "parse_json"]
+__all__ = ["check_members", "check_size", "member_names", "parse_json"]
 
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
@@ -39,7 +39,7 @@ def check_members(archive: zipfile.ZipFile, where: str, *, ignore_case: bool = F
     ``ignore_case``: the archive's readers may take one name for another that differs in case only.
     """
     _check_directory(archive, where)
-    _check_size(archive, where)
+    check_size(archive, where)
     seen: dict[str, str] = {}
     for member in archive.infolist():
         name = member.filename
@@ -79,7 +79,7 @@ def _check_directory(archive: zipfile.ZipFile, where: str) -> None:
         )
 
 
-def _check_size(archive: zipfile.ZipFile, where: str) -> None:
+def check_size(archive: zipfile.ZipFile, where: str) -> None:
     """Refuse an archive that would fill the disk or the memory, or hold up whoever unpacks it."""
     members, packed = archive.infolist(), os.fstat(archive.fp.fileno()).st_size if archive.fp else 0
     unpacked = sum(member.file_size for member in members)

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from trueport.consent.archives import check_size
 from trueport.consent.folders import find_modules_here
 from trueport.errors import UsageError
 from trueport.ir.ports import Port
@@ -74,6 +75,7 @@ def _load(file: Path) -> Any:
         if isinstance(loaded, np.ndarray):
             return loaded
         with loaded:
+            check_size(loaded.zip, str(file))
             return dict(loaded)
     except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
         raise UsageError(

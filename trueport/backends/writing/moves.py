@@ -15,8 +15,8 @@ __all__ = ["exchange", "has_name", "is_folder", "move_to_new", "sync_folder", "s
 
 _AT_FDCWD = -100
 _NOREPLACE, _EXCHANGE = 1, 2
-_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.EXDEV, errno.EOPNOTSUPP}
-"""Errors of kernels and file systems that lack renameat2 or one of its flags."""
+_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.EXDEV, errno.EOPNOTSUPP, errno.EPERM}
+"""Errors of kernels and file systems that lack renameat2 or one of its flags, and of containers that forbid it."""
 _NO_FOLDER_SYNC = {errno.EINVAL, errno.EOPNOTSUPP, errno.EACCES}
 
 
