@@ -29,6 +29,7 @@ def read_inputs(options: Sequence[str]) -> dict[str, Any]:
         try:
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.lib.npyio.NpzFile):
+                assert loaded.zip is not None  # only after it is closed
                 check_size(loaded.zip, file)
                 loaded = list(loaded.values())
         except (ValueError, OSError, EOFError, MemoryError, zipfile.BadZipFile) as error:
