@@ -19,6 +19,7 @@ from trueport.backends.onnx.amend import amend
 from trueport.backends.onnx.kernels import fit_kernels, lacking
 from trueport.errors import ConversionError
 from trueport.ir.maps import from_proto, to_proto
+from trueport.ir.marks import borders_are_open, mark_borders_open
 from trueport.ir.schemas import CANONICAL_OPSETS, has_body, history, operators
 from trueport.passes.lower.adapt import ABSENT, adapters
 from trueport.passes.lower.model import lower_model
@@ -161,6 +162,14 @@ def test_nodes_in_branches_are_lowered() -> None:
     data = np.arange(6, dtype=np.float32).reshape(2, 3)
     got = run_ort(_lowered(model, 13), {"c": np.array(True), "x": data})[0]
     np.testing.assert_array_equal(got, data.max(1, keepdims=True))
+
+
+def test_marks_on_a_node_stay() -> None:
+    text = "(float[N] x, float s, int8 z) => (int8[N] y) { y = QuantizeLinear(x, s, z) }"
+    model = _canonical(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 28]> g {text}'))
+    mark_borders_open(model.graph.outputs[0])
+    lower_model(model, 13)
+    assert [borders_are_open(node) for node in model.graph] == [True]
 
 
 def _canonical(proto: onnx.ModelProto) -> ir.Model:

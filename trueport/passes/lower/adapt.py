@@ -110,6 +110,8 @@ class Downgrade(Inserter):
         made = self.add(op_type, inputs, options)
         for node in self.made[before:]:
             node.version = self._old
+            if node.op_type == self.node.op_type:  # marks on the node hold for it: its line, ties that are open
+                node.metadata_props.update({**self.node.metadata_props, **node.metadata_props})
         return made
 
     def _infer(self, node: ir.Node, schema: OpSchema | None) -> None:
