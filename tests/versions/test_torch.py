@@ -1,13 +1,13 @@
-"""Triton is kept out where TensorFlow came first."""
+"""Triton is kept out where TensorFlow came first; operators that a version lacks are passed over."""
 
 from __future__ import annotations
 
 import sys
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from trueport.versions.torch import keep_triton_out
+from trueport.versions.torch import keep_triton_out, lacks
 
 
 @pytest.mark.parametrize(("loaded", "hidden"), [((), False), (("tensorflow",), True)])
@@ -26,3 +26,9 @@ def test_a_loaded_triton_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "triton", triton)
     keep_triton_out()
     assert sys.modules["triton"] is triton
+
+
+def test_only_operators_known_to_be_missing_somewhere_are_passed_over() -> None:
+    bare = SimpleNamespace(ops=SimpleNamespace(aten=SimpleNamespace()))
+    assert lacks(bare, "aten::cholesky")
+    assert not lacks(bare, "aten::colesky")

@@ -69,11 +69,9 @@ def convert(
     from trueport.cli.options import source_options
     from trueport.cli.progress import progress
     from trueport.pipeline import convert_file
-    from trueport.report.forms import check_form, rendered
-    from trueport.report.writing import check_place, write_report
+    from trueport.report.writing import check_place, write_rendered
 
     if report is not None:
-        check_form(report)
         check_place(report, output)
     if profile is None:
         profile = verify and report is not None and report.suffix.lower() == ".html"
@@ -91,7 +89,7 @@ def convert(
         )
     result = result.with_command(shlex.join(["trueport", *sys.argv[1:]]))
     if report is not None:
-        write_report(report, rendered(result.to_json(), report.suffix.lower()))
+        write_rendered(report, result.to_json())
     if not quiet:
         typer.echo(result.to_json() if json else str(result))
     raise typer.Exit(_exit_code(result, verify))

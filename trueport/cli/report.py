@@ -24,12 +24,12 @@ def report(
     """Show a report again: in the terminal, as a page, as Markdown. Reports of older versions are read too."""
     from trueport.report.data import Report
     from trueport.report.forms import check_form, read_report, rendered
-    from trueport.report.writing import write_report
+    from trueport.report.writing import write_rendered
 
     text = read_report(source)
     if output is not None:
         check_form(output)
-        write_report(output, rendered(text, output.suffix.lower()))
+        write_rendered(output, text)
     if json:
         typer.echo(rendered(text, ".json"), nl=False)
     elif output is None and not quiet:

@@ -8,12 +8,14 @@ from pathlib import Path
 
 from trueport.backends.writing.claim import write_failures_named
 from trueport.errors import OutputExists
+from trueport.report.forms import check_form, rendered
 
-__all__ = ["check_place", "write_report"]
+__all__ = ["check_place", "write_rendered", "write_report"]
 
 
 def check_place(path: Path, output: Path) -> None:
-    """Refuse a path that a report could not be written to, or that belongs to the output."""
+    """Refuse a path that a report could not be written to, or that belongs to the output, or has no report's ending."""
+    check_form(path)
     place, model = _followed(path), _followed(output)
     if place == model or model in place.parents:
         raise OutputExists(
@@ -29,6 +31,11 @@ def check_place(path: Path, output: Path) -> None:
         fresh = _fresh(place)
         os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         fresh.unlink()
+
+
+def write_rendered(path: Path, json: str) -> None:
+    """Write a report, given as JSON, in the form that its file's ending names."""
+    write_report(path, rendered(json, path.suffix.lower()))
 
 
 def write_report(path: Path, text: str) -> None:

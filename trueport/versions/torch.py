@@ -1,10 +1,20 @@
-"""What PyTorch's packages need beside TensorFlow."""
+"""Operators that some versions of PyTorch lack, and what its packages need beside TensorFlow."""
 
 from __future__ import annotations
 
 import sys
+from typing import Any
 
-__all__ = ["keep_triton_out"]
+__all__ = ["keep_triton_out", "lacks"]
+
+_NOT_IN_ALL = {"aten::cholesky": "PyTorch 2.15 has aten::linalg_cholesky only"}
+"""Operators that translations are declared for and that a supported version lacks."""
+
+
+def lacks(torch: Any, operator: str) -> bool:
+    """True if the installed PyTorch (``torch``, the module) lacks an operator that others have: no program uses it."""
+    space, _, name = operator.partition("::")
+    return operator in _NOT_IN_ALL and not hasattr(getattr(torch.ops, space), name)
 
 
 def keep_triton_out() -> None:

@@ -29,6 +29,7 @@ from trueport.ir.marks import mark_trained
 from trueport.ir.provenance import LOCATION, ORIGIN
 from trueport.mapping.registry import Finding, Reason, Registry
 from trueport.quoting import one_line
+from trueport.versions.torch import lacks
 
 __all__ = ["Translated", "translate"]
 
@@ -61,7 +62,11 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
         return Translated(translate_script(captured), None, (), ())
     known_quantized_operators()
     table, complex_table = (
-        {_operator(mapping.op): mapping.handler for mapping in registry if mapping.domain == domain}
+        {
+            _operator(mapping.op): mapping.handler
+            for mapping in registry
+            if mapping.domain == domain and not lacks(torch, mapping.op)
+        }
         for domain in (_TORCH, TORCH_COMPLEX)
     )
     refused: dict[Any, Finding] = {}
