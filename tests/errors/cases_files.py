@@ -45,15 +45,19 @@ def _no_opset(folder: Path) -> Path:
     return bad.write(folder, model)
 
 
-def _two_models(folder: Path) -> Path:
+def _zipped(folder: Path, *names: str) -> Path:
     with zipfile.ZipFile(folder / "model.zip", "w") as archive:
-        for name in ("a.onnx", "b.onnx"):
+        for name in names:
             archive.writestr(name, relu_chain().SerializeToString())
     return folder / "model.zip"
 
 
+def _two_models(folder: Path) -> Path:
+    return _zipped(folder, "a.onnx", "b.onnx")
+
+
 def _broken_zip(folder: Path) -> Path:
-    path = _two_models(folder)
+    path = _zipped(folder, "a.onnx")
     data = path.read_bytes()
     # The directory at the end is whole, what it points to is not.
     path.write_bytes(b"\0" * 40 + data[40:])

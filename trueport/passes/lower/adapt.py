@@ -101,8 +101,16 @@ class Downgrade(Inserter):
     def again(self, *inputs: Any, **attributes: Any) -> Any:
         """The same operator at the old version, with as many outputs as the node has."""
         count = len(self.node.outputs)
-        made = self.older(self.node.op_type, inputs, {**attributes, "domain": self.node.domain, "outputs": count})
+        stated = {name: value for name, value in attributes.items() if not self._is_implied(name, value)}
+        made = self.older(self.node.op_type, inputs, {**stated, "domain": self.node.domain, "outputs": count})
         return made[0] if count == 1 else made
+
+    def _is_implied(self, name: str, value: Any) -> bool:
+        """True for a value that the old version takes by itself, where the node did not state it either."""
+        schema = schema_at(self.node.op_type, self.node.domain, self._old)
+        if schema is None or value is None or name in self.node.attributes:
+            return False
+        return bool(attribute_defaults(schema).get(name) == value)
 
     def older(self, op_type: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
         """Any operator at the old version."""
