@@ -57,6 +57,11 @@ def _complex_frames(op: Any, x: Any) -> Any:
     return op.STFT(op.Reshape(x, [1, 2, 2]), op.const(np.int64(1)), None, op.const(np.int64(2)), onesided=0)
 
 
+def _joined_words(op: Any, x: Any) -> Any:
+    words = op.Cast(x, to=_D.STRING)
+    return op.ScatterND(words, op.const(np.array([[1], [1], [2], [3]])), words, reduction="add")
+
+
 def _bits(op: Any, x: Any) -> Any:
     return op.BitCast(x, to=_D.INT32)
 
@@ -199,6 +204,7 @@ CASES = [
     _lowered("opset-lacks-the-operator", _deformed),
     _lowered("opset-lacks-bits", _bits),
     _lowered("opset-lacks-two-nodes", _bits_twice),
+    _lowered("opset-lacks-joined-strings", _joined_words),
     _lowered("opset-lacks-tables", _table),
     _lowered("opset-lacks-pooling", _pooled, shape=(8,)),
     _lowered("opset-lacks-precision", _precise, 21),

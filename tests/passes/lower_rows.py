@@ -207,6 +207,7 @@ REFUSED: tuple[tuple[Row, int, str], ...] = (
         17,
         "antialias",
     ),
+    (Row('ScatterND<reduction="add">(a, b, a)', (_ALL, _i(0)[:, None]), (1,)), 15, "would take its place"),
     (Row("DFT(a)", (_f(2, 8, 1),)), 16, "length"),
     (Row("AveragePool<kernel_shape=[2], dilations=[2]>(a)", (_f(1, 1, 6),)), 18, "opset 19 or newer"),
 )

@@ -127,8 +127,9 @@ class Downgrade(Inserter):
         try:
             super()._infer(node, schema_at(node.op_type, node.domain, self._old) if same else schema)
         except ValidationError:
-            # A type that the old version does not take, which is seen to when the node stands.
-            assert same
+            # A type that the old version does not take is seen to when the node stands.
+            if not same:
+                raise
         if same and any(value.type is None for value in node.outputs):
             for value, before in zip(node.outputs, self.node.outputs, strict=False):
                 value.type, value.shape = before.type, before.shape
@@ -338,7 +339,10 @@ def _first_with_types(node: ir.Node, after: int) -> int:
 
 def _replace(node: ir.Node, new: OpSchema, old: int, adapter: Adapter, shop: Workshop) -> list[ir.Node]:
     op = Downgrade(shop, node, new, old)
-    made = bind_by_schema(node, new).call(adapter, op, lambda value: value)
+    try:
+        made = bind_by_schema(node, new).call(adapter, op, lambda value: value)
+    except ValidationError as error:
+        raise op.fail(f"what would take its place does not take {_types(node)}") from error
     results = list(made) if isinstance(made, (tuple, list)) else [made]
     for value, result in zip(node.outputs, results, strict=False):
         if result is not None:
