@@ -1,0 +1,1 @@
+"""Families of constructs that were once converted wrong: each a grid against the framework itself."""
