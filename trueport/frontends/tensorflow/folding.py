@@ -14,10 +14,15 @@ from trueport.frontends.tensorflow.eager import run_operation
 from trueport.frontends.tensorflow.nodes import SourceNode
 from trueport.ir.build import known_array
 
-__all__ = ["folded"]
+__all__ = ["folded", "static_value"]
 
 SIZE_LIMIT = 1 << 16
 """Elements of a tensor that is computed here."""
+_NEVER_LARGER = frozenset(
+    """Where Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 ListDiff SetDiff1D NonMaxSuppressionV3 StringSplitV2
+    DynamicPartition""".split()  # noqa: SIM905
+)
+"""Operations whose results have, per axis, at most as many elements as their operands."""
 _DIMS = 16
 """Elements of a vector that TensorFlow is asked for though not all it hangs on is known: shapes, axes, sizes."""
 
@@ -50,8 +55,14 @@ def _scales(operation: Any) -> bool:
     made = operation.outputs[0]
     if operation.type in ("Cast", "Sub"):
         return _is_scaled(made)
-    unknown = any(tf.get_static_value(tensor) is None for tensor in operation.inputs)
+    unknown = any(static_value(tensor) is None for tensor in operation.inputs)
     return operation.type == "Mul" and made.dtype.is_floating and unknown
+
+
+def static_value(tensor: Any) -> Any:
+    """Return what TensorFlow knows of a tensor; None also for a large one, which it would fill with numbers."""
+    size = tensor.shape.num_elements()
+    return None if size is None or size > SIZE_LIMIT else tf.getstatic_value(tensor)
 
 
 def _known(value: Any) -> np.ndarray | None:
@@ -69,9 +80,31 @@ def _may_run(node: SourceNode) -> bool:
 
 
 def _evaluate(node: SourceNode, known: list[Any]) -> list[np.ndarray] | None:
+    if not _has_small_result(node.operation, known):
+        return None
     constants = [tf.constant(array, dtype=t.dtype) for array, t in zip(known, node.operation.inputs, strict=True)]
     arrays = [numpy_of(tensor.numpy()) for tensor in run_operation(node.operation, constants)]
     return arrays if all(array.size <= SIZE_LIMIT for array in arrays) else None
+
+
+def _has_small_result(operation: Any, known: list[Any]) -> bool:
+    """True if the results are known to be small before they are computed: a few numbers can ask for gigabytes.
+
+    TensorFlow's shape functions say so once the operands are constants; results that are sized by values are taken
+    only of operations that can't give more elements than they are given.
+    """
+    sizes = [tensor.shape.num_elements() for tensor in operation.outputs]
+    if any(size is None for size in sizes):
+        with tf.Graph().as_default() as graph:
+            constants = [tf.constant(array, t.dtype) for array, t in zip(known, operation.inputs, strict=True)]
+            made = graph.create_op(
+                operation.type, constants, [t.dtype for t in operation.outputs], attrs=dict(operation.node_def.attr)
+            )
+            sizes = [tensor.shape.num_elements() for tensor in made.outputs]
+    if operation.type in _NEVER_LARGER:
+        sizes = [0 if size is None else size for size in sizes]
+    longest = max([1, *(len(text) for array in known if array.dtype == object for text in array.ravel())])
+    return all(size is not None and size * longest <= SIZE_LIMIT for size in sizes)
 
 
 def _dims_known(node: SourceNode) -> list[np.ndarray] | None:
@@ -83,7 +116,7 @@ def _dims_known(node: SourceNode) -> list[np.ndarray] | None:
         size = tensor.shape.num_elements()
         if not tensor.dtype.is_integer or size is None or size > _DIMS:
             return None
-        value = tf.get_static_value(tensor)
+        value = static_value(tensor)
         value = _part_of_shape(tensor) if value is None and node.op_type == "StridedSlice" else value
         if value is None:
             return None
