@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,13 @@ def _of(op: str, claimed: Sequence[int] | None = None, /, **constants: Any) -> C
 def _chain(op: str, length: int, first: Any, **attributes: Any) -> Callable[[], Any]:
     """``op`` of a value and itself, again and again."""
     names = ["first", *(f"v{index}" for index in range(length - 1)), _BIG]
-    nodes = [helper.make_node(op, [a, a], [b], **attributes) for a, b in zip(names, names[1:], strict=False)]
+    nodes = [helper.make_node(op, [a, a], [b], **attributes) for a, b in pairwise(names)]
     return lambda: _model(nodes, {"first": first})
 
 
 def _doubled_shape() -> Any:
     names = ["v0", *(f"v{index}" for index in range(1, 28)), _BIG]
-    nodes = [helper.make_node("Concat", [a, a], [b], axis=0) for a, b in zip(names, names[1:], strict=False)]
+    nodes = [helper.make_node("Concat", [a, a], [b], axis=0) for a, b in pairwise(names)]
     return _model([helper.make_node("Shape", ["x"], ["v0"]), *nodes], {})
 
 

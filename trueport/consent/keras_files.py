@@ -12,7 +12,6 @@ from typing import Any
 from trueport.consent.archives import member_names, parse_json
 from trueport.consent.refusing import refuse_without_trust
 from trueport.consent.tensorflow_operators import EFFECTS
-from trueport.errors import InvalidModel
 from trueport.lazy import LazyModule
 
 __all__ = ["check_keras", "foreign_parts", "read_config", "unknown_classes", "walk"]
@@ -47,8 +46,6 @@ _OP_LAYERS = {"TFOpLambda": "function", "ClassMethod": "cls_symbol", "SlicingOpL
 
 def check_keras(path: Path) -> None:
     """Refuse a file that has code, or names functions, classes or files beyond Keras and what is registered here."""
-    if not path.is_file():
-        raise InvalidModel("expected a file, got a folder", where=str(path), remedy="name a .keras or .h5 file")
     config = read_config(path)
     if isinstance(config, dict):
         # The outer model is not compiled; those inside of it would be.

@@ -18,6 +18,7 @@ import onnx
 from onnx.external_data_helper import ExternalDataInfo
 
 from trueport.errors import InvalidModel
+from trueport.ir.files import kind_if_irregular
 
 __all__ = ["DataFiles", "check_external_data", "embed_external_data", "external_tensors", "locate_external_data"]
 
@@ -137,6 +138,12 @@ def _file(name: str, folders: tuple[Path, Path], at: str) -> Path:
             f"its external data {name!r} leads out of the model's folder",
             where=at,
             remedy="keep external data beside the model and name it by a relative path",
+        )
+    if kind := kind_if_irregular(found):
+        raise InvalidModel(
+            f"its external data {name!r} must be a regular file, got {kind}",
+            where=at,
+            remedy="copy its content to a file beside the model",
         )
     if not found.is_file():
         raise InvalidModel(

@@ -34,9 +34,8 @@ def nodes_to_hide(model: ir.Model, hidden_before: Collection[ir.Node] | None) ->
     for node in model.graph.all_nodes():
         operands = [value for value in node.inputs if value is not None]
         has_graphs = any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values())
-        if hidden_before is None or node in hidden_before or (has_graphs and hidden_before):
-            open_ended.update(node.outputs)
-        elif any(value in open_ended for value in operands):
+        was_hidden = hidden_before is None or node in hidden_before or (has_graphs and len(hidden_before) > 0)
+        if was_hidden or any(value in open_ended for value in operands):
             open_ended.update(node.outputs)
         if node.domain or node.op_type not in _followed():
             continue
@@ -68,7 +67,7 @@ def _length(value: ir.Value, is_open_ended: bool) -> int:
 
 
 def hide(model: ir.Model, proto: onnx.ModelProto, hidden: Collection[ir.Node]) -> onnx.ModelProto:
-    """Return a copy in which some nodes are of operators that inference does not know; what they give stays declared."""
+    """Return a copy in which some nodes are unknown to inference; what they give keeps its declared type and shape."""
     if not hidden:
         return proto
     copy: onnx.ModelProto = onnx.ModelProto.FromString(proto.SerializeToString())

@@ -11,6 +11,7 @@ from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture
 from trueport.frontends.tensorflow.functions import FunctionLibrary
+from trueport.ir.files import check_regular
 from trueport.quoting import one_line, plain_text
 
 __all__ = ["cut_function", "graph_function", "holds_state", "read_graph_def", "stateful_function"]
@@ -18,6 +19,7 @@ __all__ = ["cut_function", "graph_function", "holds_state", "read_graph_def", "s
 
 def read_graph_def(path: Path) -> Any:
     """A binary GraphDef."""
+    check_regular(path)
     graph_def = tf.compat.v1.GraphDef()
     try:
         graph_def.ParseFromString(path.read_bytes())

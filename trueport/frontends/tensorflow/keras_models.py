@@ -17,6 +17,7 @@ from trueport.consent.keras_files import check_keras, foreign_parts, read_config
 from trueport.errors import InvalidModel
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs
+from trueport.ir.files import check_regular
 from trueport.lazy import LazyModule
 from trueport.quoting import one_line
 
@@ -38,6 +39,7 @@ def load_keras(path: Path, *, trust: bool) -> Any:
 
     What Keras 2 wrote is read by tf_keras where that is installed, else by Keras 3, which reads most of it.
     """
+    check_regular(path)
     if path.suffix == ".keras" and not zipfile.is_zipfile(path):
         raise InvalidModel("is no .keras file, or is cut short", where=str(path), remedy="save or fetch it again")
     if trust:

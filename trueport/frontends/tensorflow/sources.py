@@ -20,6 +20,7 @@ from trueport.frontends.tensorflow.graphs import (
 )
 from trueport.frontends.tensorflow.keras_models import capture_keras, is_keras_model, load_keras
 from trueport.ir.artifact import ArtifactMap
+from trueport.ir.files import check_regular_below
 from trueport.ir.ports import Port, natural_order
 from trueport.quoting import one_line
 
@@ -90,7 +91,7 @@ def _from_path(path: Path, options: Options) -> Captured:
         if not options.trust:
             check_graph_def(captured.graph.as_graph_def(), None, path)
         return captured
-    if path.suffix == ".pb" and path.is_file():
+    if path.suffix == ".pb" and not path.is_dir():
         graph_def = read_graph_def(path)
         if not options.trust:
             check_graph_def(graph_def, options.outputs, path)
@@ -101,6 +102,7 @@ def _from_path(path: Path, options: Options) -> Captured:
             where=str(path),
             remedy="name a SavedModel's folder, a .keras, .h5 or .pb file, or an .onnx file",
         )
+    check_regular_below(path)
     if not options.trust:
         check_saved_model(path)
     try:

@@ -19,6 +19,7 @@ from trueport.errors import InvalidModel, Untrusted, UsageError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.quantization import known_quantized_operators
 from trueport.frontends.torch.quiet import quiet
+from trueport.ir.files import check_regular
 from trueport.quiet import start_up_hidden
 from trueport.quoting import one_line
 
@@ -86,8 +87,9 @@ def open_source(source: Any, options: TorchOptions) -> Opened:
 
 
 def _from_file(path: Path, trust: bool) -> Any:
-    if not path.is_file():
+    if not path.exists():
         raise InvalidModel("there is no such file", where=str(path))
+    check_regular(path)
     if not zipfile.is_zipfile(path):
         raise InvalidModel("is not a file of torch.save, torch.export.save or torch.jit.save", where=str(path))
     names = member_names(path, ignore_case=True)
