@@ -7,17 +7,30 @@ import os
 import stat
 import struct
 import zipfile
+import zlib
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trueport.errors import InvalidModel
 
-__all__ = ["check_members", "check_size", "member_names", "parse_json"]
+__all__ = ["check_members", "check_size", "member_names", "parse_json", "read_member"]
 
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR = struct.Struct("<4sLQL")
 _LOCATOR_MAGIC = b"PK\x06\x07"
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    LZMAError,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+"""What zipfile raises for members that are broken, encrypted, or packed in a way that it does not know."""
 _MEMBERS = 100_000
 _RATIO = 100
 _ALWAYS_RIGHT = 2**30
@@ -53,7 +66,28 @@ def check_members(archive: zipfile.ZipFile, where: str, *, ignore_case: bool = F
                 remedy="pack the files again, each once",
             )
         seen[key] = name
+        _check_header(archive, member, where)
     return list(seen.values())
+
+
+def read_member(archive: zipfile.ZipFile, name: str, where: str) -> bytes:
+    """Return a member's content; raise `InvalidModel` if it is broken or encrypted."""
+    try:
+        return archive.read(name)
+    except _UNREADABLE as error:
+        raise _unreadable(name, where, error) from error
+
+
+def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> None:
+    """Refuse a member that its own header calls by another name than the list of members, or that can't be unpacked."""
+    try:
+        archive.open(member).close()
+    except _UNREADABLE as error:
+        raise _unreadable(member.filename, where, error) from error
+
+
+def _unreadable(name: str, where: str, error: Exception) -> InvalidModel:
+    return InvalidModel(f"its member {name!r} cannot be read: {error}", where=where, remedy="pack the files again")
 
 
 def _check_directory(archive: zipfile.ZipFile, where: str) -> None:

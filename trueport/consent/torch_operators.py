@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from trueport.consent.archives import read_member
 from trueport.consent.refusing import refuse_without_trust
 
 __all__ = ["NAMESPACES", "OPERATORS", "check_script", "effect_of"]
@@ -56,7 +57,7 @@ def check_script(path: Path, names: Iterable[str]) -> None:
     with zipfile.ZipFile(path) as archive:
         for name in names:
             if "/code/" in name.casefold() and not name.endswith(".debug_pkl"):
-                code = archive.read(name).decode("utf-8", errors="replace")
+                code = read_member(archive, name, str(path)).decode("utf-8", errors="replace")
                 reasons += [f"{operator} in {name!r} {effect}" for operator, effect in _operators(code)]
     refuse_without_trust(path, reasons)
 

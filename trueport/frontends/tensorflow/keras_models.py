@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from trueport.consent.archives import read_member
 from trueport.consent.folders import find_modules_here
 from trueport.consent.keras_files import check_keras, foreign_parts, read_config, unknown_classes
 from trueport.errors import InvalidModel
@@ -88,7 +89,7 @@ def _written_by_keras_2(path: Path) -> bool:
     try:
         if path.suffix == ".keras":
             with zipfile.ZipFile(path) as archive:
-                version = json.loads(archive.read("metadata.json"))["keras_version"]
+                version = json.loads(read_member(archive, "metadata.json", str(path)))["keras_version"]
         else:
             with h5py.File(path) as file:
                 version = file.attrs["keras_version"]

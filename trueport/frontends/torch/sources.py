@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import warnings
 import zipfile
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -133,7 +134,9 @@ def _unpickled(path: Path, trust: bool) -> Any:
     if trust:
         return torch.load(path, map_location="cpu", weights_only=False)
     try:
-        held = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about protocols of pickles, which are refused anyway
+            held = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # pickle's own types, for whatever is not a tensor
         raise Untrusted(
             "holds a pickled Python object, which would run code when it is read",
