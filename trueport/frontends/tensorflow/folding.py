@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,10 @@ __all__ = ["folded", "static_value"]
 
 SIZE_LIMIT = 1 << 16
 """Elements of a tensor that is computed here."""
+_TEXT_LIMIT = 1 << 22
+"""Bytes of all texts of a tensor that is computed here."""
+_LONGEST_NUMBER = 400
+"""Characters of a float64 that is written without an exponent."""
 _NEVER_LARGER = frozenset(
     """Where Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 ListDiff SetDiff1D NonMaxSuppressionV3 StringSplitV2
     DynamicPartition""".split()  # noqa: SIM905
@@ -103,8 +108,28 @@ def _has_small_result(operation: Any, known: list[Any]) -> bool:
             sizes = [tensor.shape.num_elements() for tensor in made.outputs]
     if operation.type in _NEVER_LARGER:
         sizes = [0 if size is None else size for size in sizes]
-    longest = max([1, *(len(text) for array in known if array.dtype == object for text in array.ravel())])
-    return all(size is not None and size * longest <= SIZE_LIMIT for size in sizes)
+    texts = any(tensor.dtype == tf.string for tensor in operation.outputs)
+    longest = _longest_text(operation, known) if texts else 0
+    return all(size is not None and size <= SIZE_LIMIT and size * longest <= _TEXT_LIMIT for size in sizes)
+
+
+def _longest_text(operation: Any, known: list[Any]) -> float:
+    """Return the bytes that one text of a result can have; infinite where nothing bounds them."""
+    lengths = [len(text) for array in known if array.dtype == object for text in array.ravel()]
+    longest = max(lengths, default=1)
+    if operation.type == "DecodeCompressed":
+        return math.inf
+    if operation.type == "AsString":
+        return max(operation.get_attr("width"), operation.get_attr("precision"), _LONGEST_NUMBER)
+    if operation.type == "StaticRegexReplace":
+        return (longest + 1) * (len(operation.get_attr("rewrite")) + 1)
+    if operation.type == "RegexReplace":
+        return (longest + 1) * (longest + 1)
+    if operation.type in ("StringJoin", "ReduceJoin", "StringFormat", "UnsortedSegmentJoin"):
+        names = ("separator", "template")
+        between = [operation.get_attr(name) for name in names if name in operation.node_def.attr]
+        return sum(lengths) + sum(len(text) * (len(lengths) + 1) for text in between)
+    return 4.0 * longest  # an encoding of Unicode takes up to four bytes per character
 
 
 def _dims_known(node: SourceNode) -> list[np.ndarray] | None:
