@@ -329,6 +329,23 @@ def _scripted(canary: Path) -> dict[str, bytes]:
     return members | {next(name for name in members if name.endswith("/data.pkl")): _pickled(canary)}
 
 
+def _old_script(canary: Path) -> dict[str, bytes]:
+    """TorchScript as it was first written: model.json says in which members the code is."""
+    code = f"op_version_set = 0\ndef forward(self, x):\n  torch.save(x, {str(canary)!r})\n  return x\n".encode()
+    model = {"protoVersion": "2", "mainModule": {"torchscriptArena": {"key": "evil.py"}}, "producerName": "pytorch"}
+    return {"m/model.json": json.dumps(model).encode(), "m/code/x.py": b"x = 1\n", "m/evil.py": code, "m/version": b"1"}
+
+
+def _behind_other_data(folder: Path, canary: Path) -> list[Command]:
+    """Offsets count the data before: to readers that look at the start, the file is of another format."""
+    file = folder / "m.pt"
+    file.write_bytes(b"\x10\x00\x00\x00PTMF" + bytes(8))
+    with zipfile.ZipFile(file, "a") as archive:
+        for name, content in _scripted(canary).items():
+            archive.writestr(name, content)
+    return of_model(file, info=False, words=("--example", "x=float32[1,2]"))
+
+
 def _package(canary: Path) -> dict[str, bytes]:
     """What torch.package writes: Python sources and a pickle."""
     source = f"import os\nos.system({touch(canary)!r})\n".encode()
@@ -443,6 +460,8 @@ FILES: dict[str, Build] = {
             ).encode()
         },
     ),
+    "torch-script-of-old-form": _torch_zip("m.pt", _old_script),
+    "torch-behind-other-data": _behind_other_data,
     "torch-tar": _tar,
     "torch-legacy": _legacy,
     "hub-folder": _from_hub,

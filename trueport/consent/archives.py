@@ -94,7 +94,7 @@ def _check_directory(archive: zipfile.ZipFile, where: str) -> None:
     """Refuse an archive whose list of members is not where it says.
 
     Python looks for the list just before the record that ends the archive, other readers at the offset that this record
-    states: each may find a list of its own.
+    states: each may find a list of its own. Data before the first member may be a file of another format to them.
     """
     file = archive.fp
     assert file is not None
@@ -105,9 +105,11 @@ def _check_directory(archive: zipfile.ZipFile, where: str) -> None:
     if len(tail) == _END_64.size + _LOCATOR.size + _END.size and tail[_END_64.size :].startswith(_LOCATOR_MAGIC):
         record = _LOCATOR.unpack(tail[_END_64.size : -_END.size])[2]
         stated = _END_64.unpack(tail[: _END_64.size])[9] if record == end - _LOCATOR.size - _END_64.size else -1
-    if stated != archive.start_dir:
+    starts = [member.header_offset for member in archive.infolist()]
+    if stated != archive.start_dir or min(starts, default=0) != 0:
         raise InvalidModel(
-            "its list of members is not where it says: which members are read depends on the reader",
+            "its list of members is not where it says, or its first member not at the start: which members are read "
+            "depends on the reader",
             where=where,
             remedy="pack the files again",
         )

@@ -39,6 +39,7 @@ NAMESPACES = {
     "aoti": "loads compiled code",
     "inductor": "loads compiled code",
 }
+_OLD_FORM = re.compile(r"(.*/)?model\.json", re.IGNORECASE)
 _GAP = r"(?:\s|\\|#[^\n]*\n)*"
 _ATTRIBUTE = re.compile(rf"\.{_GAP}(\w+)")
 _GETATTR = re.compile(r"\bgetattr\b")
@@ -56,6 +57,8 @@ def check_script(path: Path, names: Iterable[str]) -> None:
     reasons = []
     with zipfile.ZipFile(path) as archive:
         for name in names:
+            if _OLD_FORM.fullmatch(name):
+                reasons.append(f"member {name!r} is of an old form of TorchScript, whose code may be in any member")
             if "/code/" in name.casefold() and not name.endswith(".debug_pkl"):
                 code = read_member(archive, name, str(path)).decode("utf-8", errors="replace")
                 reasons += [f"{operator} in {name!r} {effect}" for operator, effect in _operators(code)]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
+import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 from types import ModuleType
 
@@ -25,12 +27,25 @@ ENTRY_POINTS = "trueport.ops"
 def with_user_ops(registry: Registry, ops: Sequence[str | Path | ModuleType]) -> Registry:
     """The registry with the users' declarations before its own: those of all entry points, and before them
     those given: a file, a module's name, or the module itself."""
-    installed = [_run(entry.load, f"entry point {entry.name!r}") for entry in entry_points(group=ENTRY_POINTS)]
+    installed = [_run(entry.load, f"entry point {entry.name!r}") for entry in _entry_points()]
     given = [op if isinstance(op, ModuleType) else _load(str(op)) for op in ops]
     try:
         return registry.extended(*installed).extended(*given)
     except TypeError as error:
         raise UsageError(str(error), where="--ops", remedy="declare an operator in one module only") from error
+
+
+def _entry_points() -> list[EntryPoint]:
+    """Return those of installed packages: not of those in the current folder, even where modules are found there."""
+    here = os.path.realpath(os.getcwd())
+    elsewhere = [path for path in sys.path if path and os.path.realpath(path) != here]
+    found = {
+        (distribution.name, entry.name): entry
+        for distribution in reversed(list(distributions(path=elsewhere)))
+        for entry in distribution.entry_points
+        if entry.group == ENTRY_POINTS
+    }
+    return [found[key] for key in sorted(found)]
 
 
 def _load(name: str) -> ModuleType:

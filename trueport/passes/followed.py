@@ -90,5 +90,4 @@ def _hide(graph: ir.Graph, twins: onnx.GraphProto, hidden: Collection[ir.Node]) 
 def _followed() -> frozenset[str]:
     """Return the operators whose values ONNX's inference propagates."""
     schemas = [(op, schema) for domain, op in operators() if not domain for schema in history(op)]
-    # onnx's stubs do not list the property.
-    return frozenset(op for op, schema in schemas if schema.has_data_propagation_function)  # type: ignore[attr-defined]
+    return frozenset(op for op, schema in schemas if schema.has_data_propagation_function)

@@ -67,7 +67,7 @@ def _scales(operation: Any) -> bool:
 def static_value(tensor: Any) -> Any:
     """Return what TensorFlow knows of a tensor; None also for a large one, which it would fill with numbers."""
     size = tensor.shape.num_elements()
-    return None if size is None or size > SIZE_LIMIT else tf.getstatic_value(tensor)
+    return None if size is None or size > SIZE_LIMIT else tf.get_static_value(tensor)
 
 
 def _known(value: Any) -> np.ndarray | None:
