@@ -273,6 +273,16 @@ _SOURCES = [
     ),
     _from_graph("array-with-gradients", _array_with_gradients, outputs=["y"]),
     converted("variable-in-a-function", _with_a_reference, FLOAT(3)),
+    converted(
+        "strings-that-are-not-utf-8",
+        lambda x: tf.strings.join([x, tf.constant([b"\xff"])]),
+        tf.TensorSpec([1], tf.string),
+    ),
+    converted(
+        "separator-that-is-not-utf-8",
+        lambda x: tf.strings.split(x, b"\xff").to_tensor(),
+        tf.TensorSpec([1], tf.string),
+    ),
     Case("tf-metagraph-without-outputs", lambda: _from_metagraph(lambda: None)),
     Case("tf-metagraph-without-checkpoint", lambda: _from_metagraph(Path("model.index").unlink, outputs=["y"])),
     Case("tf-metagraph-that-is-broken", lambda: _from_metagraph(_break_metagraph, outputs=["y"])),
