@@ -70,7 +70,9 @@ class FunctionLibrary:
             )
         to_graph = importlib.import_module("tensorflow.python.framework.function_def_to_graph")
         try:
-            return to_graph.function_def_to_graph(definition, input_shapes=None if shapes is None else list(shapes))
+            # Functions that the function calls are looked up in the graph that is current.
+            with graph.as_default():
+                return to_graph.function_def_to_graph(definition, input_shapes=None if shapes is None else list(shapes))
         except (TypeError, ValueError) as error:
             raise InvalidModel(
                 f"TensorFlow can't make its graph: {one_line(error, 200)}",

@@ -50,7 +50,9 @@ def static_text(t: Translation, value: ir.Value, what: str) -> str:
     """A string that ONNX wants fixed."""
     text = str(numpy_of(t.need(value, what)).item())
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise t.fail(f"cannot take {what}, because it is not UTF-8, which ONNX's strings are", "use a string that is UTF-8")
+        raise t.fail(
+            f"cannot take {what}, because it is not UTF-8, which ONNX's strings are", "use a string that is UTF-8"
+        )
     return text
 
 
