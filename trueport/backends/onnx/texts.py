@@ -24,7 +24,7 @@ def refuse_other_bytes(model: ir.Model) -> None:
         raise ConversionError(
             "holds strings that are not UTF-8, which ONNX's strings are",
             where=", ".join(found[:_SHOWN]) + more,
-            remedy="encode them in another way in the model (tf.io.encode_base64, or numbers by tf.io.decode_raw)",
+            remedy="encode them in another way in the model, as by tf.io.encode_base64, or hold them as numbers",
         )
 
 
