@@ -7,13 +7,18 @@ from typing import Any
 
 __all__ = ["keep_triton_out", "lacks"]
 
-_NOT_IN_ALL = {"aten::cholesky": "PyTorch 2.15 has aten::linalg_cholesky only"}
+_NOT_IN_ALL = {
+    "aten::cholesky": "PyTorch 2.15 has aten::linalg_cholesky only",
+    "aten::_upsample_lanczos2d_aa": "came with PyTorch 2.13",
+    "aten::_upsample_lanczos2d_aa.vec": "came with PyTorch 2.13",
+}
 """Operators that translations are declared for and that a supported version lacks."""
 
 
 def lacks(torch: Any, operator: str) -> bool:
     """True if the installed PyTorch (``torch``, the module) lacks an operator that others have: no program uses it."""
-    space, _, name = operator.partition("::")
+    space, _, rest = operator.partition("::")
+    name = rest.partition(".")[0]
     return operator in _NOT_IN_ALL and not hasattr(getattr(torch.ops, space), name)
 
 

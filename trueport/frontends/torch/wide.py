@@ -18,7 +18,8 @@ from trueport.fidelity import Against
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
 from trueport.frontends.torch.quiet import torch_warnings_hidden
-from trueport.frontends.torch.rounding import bound_of, makes_numbers
+from trueport.frontends.torch.rounding import bound_of, makes_numbers, takes_samples
+from trueport.frontends.torch.samples import taken
 from trueport.frontends.torch.steps import steps_of
 from trueport.ir.rounding import LEAST_BLUR, place_sizes
 from trueport.quoting import one_line
@@ -46,7 +47,7 @@ class WideModule:
             widened(as_tensor(feeds[name], like, name))
             for name, like in zip(self._call.names, self._call.tensors, strict=True)
         ]
-        mode = _Mode() if seed is None else _Mode(self.unit, np.random.default_rng(seed))
+        mode = _Mode(self.unit, None if seed is None else np.random.default_rng(seed))
         try:
             with inference(self._module), _dispatch_mode(mode):
                 results = self._call.run(self._module, given)
@@ -76,6 +77,7 @@ class _Mode:
     def __init__(self, unit: float = 0.0, generator: np.random.Generator | None = None) -> None:
         self._unit = unit
         self._generator = generator
+        self._narrow = unit != _ROUNDOFF["float64"]
 
     def step(self, operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         writes = operator._schema.is_mutable
@@ -85,7 +87,7 @@ class _Mode:
         rounds, bound = self._generator is not None and makes_numbers(operator), bound_of(operator)
         if rounds and bound.against == Against.DATA:
             wide = _each(lambda value: self._err(value, value, max(bound.ulps, LEAST_BLUR)), wide)
-        made = operator(*wide, **given)
+        made = taken(operator, wide, given, self._narrow) if takes_samples(operator) else operator(*wide, **given)
         made = made if writes else _each(widened, made)
         if not rounds:
             return made
@@ -126,12 +128,26 @@ def _mode_class() -> Any:
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             # PyTorch takes apart what it defines by other operators, but not for a call that is made in here.
             with self:
-                made = (steps_of(func) or func.decompose)(*args, **(kwargs or {}))
+                made = (steps_of(func) or _composition(func))(*args, **(kwargs or {}))
             return self._mode.step(func, args, kwargs or {}) if made is NotImplemented else made
 
     torch.ops.higher_order.cond.py_impl(Widening)(_branch)
     torch.ops.higher_order.while_loop.py_impl(Widening)(_loop)
     return Widening
+
+
+def _composition(operator: Any) -> Callable[..., Any]:
+    """Return the operators that PyTorch's own kernel calls, as a function; it gives NotImplemented where none are.
+
+    PyTorch also has compositions in Python, which programs are taken apart by. They are formulas of their own: those of
+    interpolation choose other samples than the kernels do.
+    """
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    if key not in operator.py_kernels:
+        return operator.decompose  # type: ignore[no-any-return]
+    if not torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), "CompositeImplicitAutograd"):
+        return lambda *args, **kwargs: NotImplemented
+    return functools.partial(operator._op_dk, key)
 
 
 def _branch(mode: Any, predicate: Any, then: Any, otherwise: Any, operands: Sequence[Any]) -> Any:
