@@ -52,6 +52,8 @@ def _is_scaled(tensor: Any) -> bool:
 
     They are quantized numbers, and are to stay as they are stored.
     """
+    if tensor.shape.rank == 0:
+        return False  # a size or a count
     users = tensor.consumers()
     return bool(users) and all(_scales(user) for user in users)
 
