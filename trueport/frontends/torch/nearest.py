@@ -44,14 +44,14 @@ def known_positions(axis: Axis, rounding: Rounding) -> np.ndarray:
         return np.arange(axis.new) // times
     kind = np.float64 if rounding.wide else np.float32
     ratio = kind(1 / axis.factor) if axis.factor is not None else kind(axis.old) / kind(axis.new)
-    return np.minimum(_floor(np.arange(axis.new), ratio, rounding), axis.old - 1)
+    return np.asarray(np.minimum(_floor(np.arange(axis.new), ratio, rounding), axis.old - 1))
 
 
 def _floor(steps: np.ndarray, ratio: np.floating, rounding: Rounding) -> np.ndarray:
     kind = type(ratio)
     at = (steps.astype(kind) + kind(0.5 if rounding.exact else 0)) * ratio
     # The kernels take the floor by floorf, which rounds to float32 first.
-    return np.floor(at.astype(np.float32)).astype(np.int64)
+    return np.asarray(np.floor(at.astype(np.float32)), np.int64)
 
 
 def computed_positions(t: TorchTranslation, axis: Axis, rounding: Rounding) -> Value:
@@ -77,7 +77,8 @@ def computed_positions(t: TorchTranslation, axis: Axis, rounding: Rounding) -> V
 def is_repetition(axis: Axis, rounding: Rounding) -> bool:
     """True if each sample is repeated, which Resize does by the same samples whatever the length."""
     if axis.is_fixed:
-        return np.array_equal(known_positions(axis, rounding), _resized_positions(axis))
+        resized = _resized_positions(axis)
+        return resized is not None and np.array_equal(known_positions(axis, rounding), resized)
     factor = axis.factor
     if factor is None or factor < 1 or factor != int(factor):
         return False

@@ -7,7 +7,7 @@ graph holds constants; else the same formula stands in the graph.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -170,7 +170,7 @@ def _matrix(axis: Axis, kernel: Kernel, align: bool, antialias: bool) -> np.ndar
         centres = ratio * (steps[:, None] + 0.5)
         samples = np.arange(old)
         first, last = (np.floor(centres + side * kernel.reach * stretch + 0.5) for side in (-1, 1))
-        weights = _weight(kernel, (samples - centres + 0.5) / stretch, _NumPy())
+        weights = _weight(kernel, (samples - centres + 0.5) / stretch, _ARRAYS)
         made = np.where((samples >= first) & (samples < last), weights, 0)
         return np.asarray(made / made.sum(axis=1, keepdims=True))
     at = ratio * steps if align else ratio * (steps + 0.5) - 0.5
@@ -179,7 +179,7 @@ def _matrix(axis: Axis, kernel: Kernel, align: bool, antialias: bool) -> np.ndar
     base = np.floor(at)
     for offset in range(1 - kernel.reach, 1 + kernel.reach):
         positions = np.clip(base + offset, 0, old - 1).astype(np.int64)
-        np.add.at(made, (steps, positions), _weight(kernel, at - base - offset, _NumPy()))
+        np.add.at(made, (steps, positions), _weight(kernel, at - base - offset, _ARRAYS))
     return made
 
 
@@ -253,12 +253,12 @@ class _Line:
         total = None
         for offset in range(1 - kernel.reach, 1 + kernel.reach):
             inside = op.Min(op.Max(op.Add(base, self._number(offset)), zero), last)
-            weight = _weight(kernel, op.Sub(share, self._number(offset)), _Graph(self._t, self._dtype))
+            weight = _weight(kernel, op.Sub(share, self._number(offset)), _on_values(self._t, self._dtype))
             behind = self._t.rank(x) - self._axis.index - 1
             shaped = op.Unsqueeze(weight, list(range(1, 1 + behind))) if behind else weight
             term = op.Mul(op.Gather(x, op.Cast(inside, to=_D.INT64), axis=self._axis.index), shaped)
             total = term if total is None else op.Add(total, term)
-        assert total is not None
+        assert isinstance(total, ir.Value)
         return total
 
     def filtered(self, x: Value, kernel: Kernel) -> Value:
@@ -274,42 +274,47 @@ class _Line:
         positions = op.Add(first, op.Unsqueeze(taps, [0]))
         inside = op.Less(positions, last)
         distance = op.Div(op.Add(op.Sub(positions, centres), half), stretch)
-        weights = op.Where(inside, _weight(kernel, distance, _Graph(self._t, self._dtype)), zero)
+        weights = op.Where(inside, _weight(kernel, distance, _on_values(self._t, self._dtype)), zero)
         weights = op.Div(weights, op.ReduceSum(weights, [1], keepdims=1))
         bounded = op.Min(positions, op.Sub(last, self._number(1)))
         return _summed(self._t, x, self._axis.index, op.Cast(bounded, to=_D.INT64), weights)
 
 
-class _NumPy:
-    """Arithmetic on arrays."""
+@dataclass(frozen=True)
+class _Arithmetic:
+    """What filters are computed with: on arrays, or on values of the graph."""
 
-    number = staticmethod(float)
-    add, sub, mul, abs = np.add, np.subtract, np.multiply, np.abs
-    less, maximum = np.less, np.maximum
-    where, sinc = staticmethod(np.where), staticmethod(np.sinc)
+    number: Callable[[float], Any]
+    add: Callable[..., Any]
+    sub: Callable[..., Any]
+    mul: Callable[..., Any]
+    abs: Callable[..., Any]
+    less: Callable[..., Any]
+    where: Callable[..., Any]
+    maximum: Callable[..., Any]
+    sinc: Callable[..., Any]
+    """``sin(pi x) / (pi x)``, 1 at 0"""
 
 
-class _Graph:
-    """The same arithmetic on values of the graph."""
+_ARRAYS = _Arithmetic(float, np.add, np.subtract, np.multiply, np.abs, np.less, np.where, np.maximum, np.sinc)
 
-    def __init__(self, t: TorchTranslation, dtype: ir.DataType) -> None:
-        self._t, self._dtype = t, dtype
-        self.add, self.sub, self.mul, self.abs = t.op.Add, t.op.Sub, t.op.Mul, t.op.Abs
-        self.less, self.where, self.maximum = t.op.Less, t.op.Where, t.op.Max
 
-    def number(self, number: float) -> Value:
-        return self._t.op.const(np.asarray(number, numpy_dtype(self._dtype)))
+def _on_values(t: TorchTranslation, dtype: ir.DataType) -> _Arithmetic:
+    op = t.op
 
-    def sinc(self, x: Value) -> Value:
-        """``sin(pi x) / (pi x)``, 1 at 0."""
-        op = self._t.op
-        angle = op.Mul(x, self.number(np.pi))
-        zero = op.Equal(angle, self.number(0))
-        made: Value = op.Where(zero, self.number(1), op.Div(op.Sin(angle), op.Where(zero, self.number(1), angle)))
+    def number(x: float) -> Value:
+        return op.const(np.asarray(x, numpy_dtype(dtype)))
+
+    def sinc(x: Value) -> Value:
+        angle = op.Mul(x, number(np.pi))
+        zero = op.Equal(angle, number(0))
+        made: Value = op.Where(zero, number(1), op.Div(op.Sin(angle), op.Where(zero, number(1), angle)))
         return made
 
+    return _Arithmetic(number, op.Add, op.Sub, op.Mul, op.Abs, op.Less, op.Where, op.Max, sinc)
 
-def _weight(kernel: Kernel, distance: Any, on: _NumPy | _Graph) -> Any:
+
+def _weight(kernel: Kernel, distance: Any, on: _Arithmetic) -> Any:
     """The filter at a distance, in samples."""
     x = on.abs(distance)
     if kernel.name == "linear":
@@ -323,7 +328,7 @@ def _weight(kernel: Kernel, distance: Any, on: _NumPy | _Graph) -> Any:
     return on.where(on.less(x, on.number(1)), near, on.where(inside, far, on.number(0)))
 
 
-def _polynomial(on: _NumPy | _Graph, x: Any, coefficients: Sequence[float]) -> Any:
+def _polynomial(on: _Arithmetic, x: Any, coefficients: Sequence[float]) -> Any:
     made: Any = on.number(coefficients[0])
     for coefficient in coefficients[1:]:
         made = on.add(on.mul(made, x), on.number(coefficient))
