@@ -25,9 +25,9 @@ _LONGEST_NUMBER = 400
 """Characters of a float64 that is written without an exponent."""
 _NEVER_LARGER = frozenset(
     """Where Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 ListDiff SetDiff1D NonMaxSuppressionV3 StringSplitV2
-    DynamicPartition""".split()  # noqa: SIM905
+    DynamicPartition DecodeRaw StringSplit UnicodeDecode UnicodeDecodeWithOffsets""".split()  # noqa: SIM905
 )
-"""Operations whose results have, per axis, at most as many elements as their operands."""
+"""Operations whose results have at most as many elements as their operands have elements, or bytes of text."""
 _DIMS = 16
 """Elements of a vector that TensorFlow is asked for though not all it hangs on is known: shapes, axes, sizes."""
 
