@@ -17,6 +17,7 @@ from trueport.errors import NoOracle
 from trueport.fidelity import Against
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
+from trueport.frontends.torch.eager import eager_paths
 from trueport.frontends.torch.quiet import torch_warnings_hidden
 from trueport.frontends.torch.rounding import bound_of, makes_numbers, takes_samples
 from trueport.frontends.torch.samples import taken
@@ -26,19 +27,26 @@ from trueport.quoting import one_line
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
-_REFUSALS = (RuntimeError, TypeError, ValueError, AssertionError)
-"""What operators and modules raise when they are given another type than they ask for."""
 _NARROW = ("float32", "float16", "bfloat16")
 _ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
 
 
 class WideModule:
-    """A copy of a module with its weights in float64."""
+    """A module that is run with its weights in float64.
+
+    They take the places of the module's own while it runs. A copy would not do: hooks and bound methods that it holds
+    go on working on the module that they were made for.
+    """
 
     def __init__(self, module: Any, call: Call) -> None:
         self._call = call
-        with torch_warnings_hidden():
-            self._module = copy.deepcopy(module).double()
+        self._module = module
+        self._wide: list[tuple[Any, str, Any]] = []
+        if isinstance(module, torch.jit.ScriptModule):
+            with torch_warnings_hidden():
+                self._module = copy.deepcopy(module).double()
+        else:
+            self._wide = _wide_state(module)
         self.unit = coarsest_unit(module, call)
 
     def run(self, feeds: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
@@ -49,15 +57,32 @@ class WideModule:
         ]
         mode = _Mode(self.unit, None if seed is None else np.random.default_rng(seed))
         try:
-            with inference(self._module), _dispatch_mode(mode):
+            with inference(self._module), eager_paths(), _dispatch_mode(mode):
+                for part, name, value in self._wide:
+                    setattr(part, name, value)
                 results = self._call.run(self._module, given)
-        except _REFUSALS as error:
+        except Exception as error:  # whatever the module's own code raises when it is given another type
             raise NoOracle(
                 f"PyTorch can't run it in float64: {one_line(error, 200)}",
                 where="the module",
                 remedy="let it take doubles; until then results are compared with PyTorch's own alone",
             ) from error
         return {name: as_array(value) for name, value in results.items()}
+
+
+def _wide_state(module: Any) -> list[tuple[Any, str, Any]]:
+    """Each parameter and buffer in float64, with the part and the attribute that hold it; tied weights stay tied."""
+    made: dict[int, Any] = {}
+    found = []
+    for part in module.modules() if hasattr(module, "modules") else ():
+        for name, tensor in (*part._parameters.items(), *part._buffers.items()):
+            if tensor is None:
+                continue
+            wide = made.setdefault(id(tensor), widened(tensor.detach()))
+            if isinstance(tensor, torch.nn.Parameter) and not isinstance(wide, torch.nn.Parameter):
+                wide = made[id(tensor)] = torch.nn.Parameter(wide, requires_grad=False)
+            found.append((part, name, wide))
+    return found
 
 
 def coarsest_unit(module: Any, call: Call) -> float:
