@@ -74,9 +74,14 @@ def _is_carried(leaf: Any) -> bool:
     return isinstance(leaf, (torch.Tensor, bool, int, float, torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
+_KINDS = {bool: "bool", int: "int64", float: "float64"}
+
+
 def _as_tensor(leaf: Any) -> Any:
     if isinstance(leaf, torch.Tensor):
         return leaf
+    if type(leaf) in _KINDS:  # a constant of the graph: an operator's argument would be rounded to float32
+        return torch.tensor(leaf, dtype=getattr(torch, _KINDS[type(leaf)]))
     if isinstance(leaf, (bool, torch.SymBool)):
         return torch.scalar_tensor(leaf, dtype=torch.bool)
     return torch.scalar_tensor(leaf, dtype=torch.float64 if isinstance(leaf, (float, torch.SymFloat)) else torch.int64)
