@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,13 +86,20 @@ def _wide(module: nn.Module, given: Inputs) -> list[np.ndarray] | None:
 
 
 def _arrays(result: Any) -> list[np.ndarray]:
-    leaves = torch.utils._pytree.tree_leaves(result)
+    leaves = [leaf for item in torch.utils._pytree.tree_leaves(result) for leaf in _fields(item)]
     kinds = {int: np.int64, bool: np.bool_, float: np.float64}
     return [
         leaf.numpy() if isinstance(leaf, torch.Tensor) else np.asarray(leaf, kinds[type(leaf)])
         for leaf in leaves
         if isinstance(leaf, (torch.Tensor, int, float))
     ]
+
+
+def _fields(item: Any) -> list[Any]:
+    """What a dataclass holds; anything else as it is."""
+    if not dataclasses.is_dataclass(item):
+        return list(item) if isinstance(item, torch.Size) else [item]
+    return [getattr(item, field.name) for field in dataclasses.fields(item)]
 
 
 def _compare(name: str, want: np.ndarray, got: np.ndarray, wide: np.ndarray | None) -> None:

@@ -60,7 +60,7 @@ def written_back(self: Any, x: Tensor) -> Tensor:
 
 def added_back(self: Any, x: Tensor) -> Tensor:
     index = torch.nonzero(x[:, 0] > 0).squeeze(1)
-    return torch.zeros(9, 6).index_add(0, index, x[index])
+    return torch.zeros(9, 6, dtype=x.dtype).index_add(0, index, x[index])
 
 
 def average(self: Any, x: Tensor) -> Tensor:
@@ -104,7 +104,7 @@ def stacked(self: Any, x: Tensor) -> Tensor:
 
 
 def multiplied(self: Any, x: Tensor) -> Tensor:
-    return chosen(x) @ torch.ones(6, 3)
+    return chosen(x) @ torch.ones(6, 3, dtype=x.dtype)
 
 
 def multiplied_by_itself(self: Any, x: Tensor) -> Tensor:
@@ -112,23 +112,25 @@ def multiplied_by_itself(self: Any, x: Tensor) -> Tensor:
 
 
 def linear(self: Any, x: Tensor) -> Tensor:
-    return functional.linear(chosen(x), torch.ones(3, 6), torch.ones(3))
+    return functional.linear(chosen(x), torch.ones(3, 6, dtype=x.dtype), torch.ones(3, dtype=x.dtype))
 
 
 def convolved_1d(self: Any, x: Tensor) -> Tensor:
-    return functional.conv1d(chosen(x)[:, None], torch.ones(2, 1, 3))
+    return functional.conv1d(chosen(x)[:, None], torch.ones(2, 1, 3, dtype=x.dtype))
 
 
 def convolved_2d(self: Any, x: Tensor) -> Tensor:
-    return functional.conv2d(chosen(x).reshape(-1, 1, 2, 3), torch.ones(4, 1, 2, 2), torch.ones(4), padding=1)
+    return functional.conv2d(
+        chosen(x).reshape(-1, 1, 2, 3), torch.ones(4, 1, 2, 2, dtype=x.dtype), torch.ones(4, dtype=x.dtype), padding=1
+    )
 
 
 def convolved_depthwise(self: Any, x: Tensor) -> Tensor:
-    return functional.conv2d(chosen(x).reshape(-1, 2, 1, 3), torch.ones(2, 1, 1, 2), groups=2)
+    return functional.conv2d(chosen(x).reshape(-1, 2, 1, 3), torch.ones(2, 1, 1, 2, dtype=x.dtype), groups=2)
 
 
 def convolved_back(self: Any, x: Tensor) -> Tensor:
-    return functional.conv_transpose2d(chosen(x).reshape(-1, 1, 2, 3), torch.ones(1, 3, 2, 2), stride=2)
+    return functional.conv_transpose2d(chosen(x).reshape(-1, 1, 2, 3), torch.ones(1, 3, 2, 2, dtype=x.dtype), stride=2)
 
 
 def pooled_max(self: Any, x: Tensor) -> Tensor:
@@ -148,7 +150,7 @@ def normalized(self: Any, x: Tensor) -> Tensor:
 
 
 def batch_normalized(self: Any, x: Tensor) -> Tensor:
-    return functional.batch_norm(chosen(x), torch.zeros(6), torch.ones(6))
+    return functional.batch_norm(chosen(x), torch.zeros(6, dtype=x.dtype), torch.ones(6, dtype=x.dtype))
 
 
 def shares(self: Any, x: Tensor) -> Tensor:

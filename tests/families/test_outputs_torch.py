@@ -118,7 +118,7 @@ _NAMES = {
     a_dataclass: ("scores", "count"),
     dataclasses_in_a_list: ("output_0_scores", "output_0_count", "output_1_scores", "output_1_count"),
     a_named_tuple: ("low", "high"),
-    values_and_indices: ("values", "indices"),
+    values_and_indices: ("output_0", "output_1"),
     a_weight: ("output_0", "output_1"),
 }
 
