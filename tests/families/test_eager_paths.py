@@ -177,18 +177,14 @@ _ASKS = (
     asks_gradients,
     asks_default_type,
     asks_autocast,
+    asks_kind_of_tensor,
+    asks_kind_of_size,
 )
 
 
 @grid(
     {
         **{forward.__name__: Case(module_of(forward), rows, "x.0=batch", exact=True) for forward in _ASKS},
-        "asks_kind_of_tensor": Case(
-            module_of(asks_kind_of_tensor), rows, "x.0=batch", refused="other values than in eager mode"
-        ),
-        "asks_kind_of_size": Case(
-            module_of(asks_kind_of_size), rows, "x.0=batch", refused="other values than in eager mode"
-        ),
     },
     quick=2,
 )
