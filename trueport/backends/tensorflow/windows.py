@@ -37,11 +37,23 @@ def to_ceil(window: Window, sizes: Sequence[Size]) -> Window:
 
 
 def max_windows(x: Tensor, window: Window) -> Tensor:
-    """The largest element under each place of the window; pads never win."""
+    """The largest element under each position of the window, NaN where there is one; pads never win."""
     if window.dilated or window.rank > 2:
         return _by_axis(pad_spatial(x, window.pads, _lowest(x)), window, tf.maximum)
     if window.rank == 1:
         return tf.squeeze(max_windows(tf.expand_dims(x, 1), _lifted(window)), 1)
+    found = _max_native(x, window)
+    if not x.dtype.is_floating:
+        return found
+    # TensorFlow's kernel starts from the lowest finite number and ignores NaN: a second pool says what a window holds.
+    zero, one = tf.zeros([], x.dtype), tf.ones([], x.dtype)
+    lowest = tf.constant(-math.inf, x.dtype)
+    holds = _max_native(tf.where(x > lowest, zero, tf.where(x < one, -one, one)), window)
+    return tf.where(holds > zero, tf.constant(math.nan, x.dtype), tf.where(holds < zero, lowest, found))
+
+
+def _max_native(x: Tensor, window: Window) -> Tensor:
+    """TensorFlow's kernel for two spatial axes."""
     if window.same:
         return tf.nn.max_pool2d(x, window.kernel, window.strides, "SAME")
     # Not with explicit pads, which neither XLA nor TensorFlow Lite takes.
@@ -51,7 +63,7 @@ def max_windows(x: Tensor, window: Window) -> Tensor:
 def max_windows_with_indices(x: Tensor, window: Window, column_major: bool) -> tuple[Tensor, Tensor]:
     """The largest elements and where they stood in channel-first data, as offsets into all of them (int64).
 
-    Of equal elements the first in row-major order counts.
+    Of equal elements the first in row-major order counts; NaN is the largest, and of several the last counts.
     """
     sizes = sizes_of(x, range(1, window.rank + 1))
     places = pad_spatial(_offsets(sizes, column_major), window.pads, -1)
@@ -60,7 +72,8 @@ def max_windows_with_indices(x: Tensor, window: Window, column_major: bool) -> t
         taps = zip(_taps(best, window, axis), _taps(places, window, axis), strict=True)
         best, places = next(taps)
         for value, place in taps:
-            better = (place >= 0) & ((places < 0) | (value > best))
+            larger = (value > best) | tf.math.is_nan(value) if x.dtype.is_floating else value > best
+            better = (place >= 0) & ((places < 0) | larger)
             best, places = tf.where(better, value, best), tf.where(better, place, places)
     batch, channels = (tf.cast(size_of(x, axis), tf.int64) for axis in (0, -1))
     planes = tf.reshape(tf.range(batch * channels), tf.stack([batch, *[1] * window.rank, channels]))

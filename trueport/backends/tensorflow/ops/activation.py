@@ -45,7 +45,8 @@ def elu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
 
 @maps("Celu", audited=28, error=accumulation(against=AGAINST_ONE))
 def celu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
-    return widened(lambda x, a: a * tf.nn.elu(x / a), X, like(alpha, X))
+    # Not elu(x / a) above zero: the quotient may overflow.
+    return widened(lambda x, a: tf.where(x < 0, a * tf.nn.elu(x / a), x), X, like(alpha, X))
 
 
 @maps("Selu", audited=22, error=accumulation(against=AGAINST_ONE))

@@ -180,6 +180,72 @@ def clamp(t: TorchTranslation, x: Value, min: Any = None, max: Any = None) -> Va
     return made
 
 
+@maps_torch("aten::clamp_min", error=ulps(0))
+@maps_torch("aten::clamp_min.Tensor", error=ulps(0))
+@recorded
+def clamp_min(t: TorchTranslation, x: Value, min: Any) -> Value:
+    """By Max and not by Clip: a Clip without a second bound cuts infinities off at the largest finite number."""
+    made: Value = t.op.Max(*promoted(t, x, min))
+    return made
+
+
+@maps_torch("aten::clamp_max", error=ulps(0))
+@maps_torch("aten::clamp_max.Tensor", error=ulps(0))
+@recorded
+def clamp_max(t: TorchTranslation, x: Value, max: Any) -> Value:
+    made: Value = t.op.Min(*promoted(t, x, max))
+    return made
+
+
+@maps_torch("aten::fmax", error=ulps(0))
+@recorded
+def fmax(t: TorchTranslation, a: Value, b: Value) -> Value:
+    return _but_nan(t, "Max", a, b)
+
+
+@maps_torch("aten::fmin", error=ulps(0))
+@recorded
+def fmin(t: TorchTranslation, a: Value, b: Value) -> Value:
+    return _but_nan(t, "Min", a, b)
+
+
+def _but_nan(t: TorchTranslation, operator: str, a: Value, b: Value) -> Value:
+    """The extreme of two numbers; NaN only where both are."""
+    first, second = promoted(t, a, b)
+    made: Value = t.op.add(operator, [first, second], {})
+    if not is_float(first):
+        return made
+    made = t.op.Where(t.op.IsNaN(first), second, t.op.Where(t.op.IsNaN(second), first, made))
+    return made
+
+
+@maps_torch("aten::heaviside", error=ulps(0))
+@recorded
+def heaviside(t: TorchTranslation, x: Value, values: Value) -> Value:
+    """PyTorch's step of NaN is zero."""
+    zero = t.op.like(0, x)
+    step = t.op.Where(t.op.Greater(x, zero), t.op.like(1, x), zero)
+    made: Value = t.op.Where(t.op.Equal(x, zero), values, step)
+    return made
+
+
+@maps_torch("aten::signbit", error=ulps(0))
+@recorded
+def signbit(t: TorchTranslation, x: Value) -> Value:
+    made: Value = _is_minus(t, x) if is_float(x) else t.op.Less(t.cast(x, _D.INT64), t.op.const(np.int64(0)))
+    return made
+
+
+@maps_torch("aten::copysign.Tensor", error=ulps(0))
+@maps_torch("aten::copysign.Scalar", error=ulps(0))
+@recorded
+def copysign(t: TorchTranslation, x: Value, other: Any) -> Value:
+    size, sign = (as_float(t, value) for value in promoted(t, x, other))
+    size = t.op.Abs(size)
+    made: Value = t.op.Where(_is_minus(t, sign), t.op.Neg(size), size)
+    return made
+
+
 @maps_torch("aten::hypot", error=ulps(2))
 @recorded
 def hypot(t: TorchTranslation, a: Value, b: Value) -> Value:

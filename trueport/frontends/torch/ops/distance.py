@@ -37,7 +37,8 @@ def _length(t: TorchTranslation, x: Value, p: float) -> Value:
     axis = [t.rank(x) - 1]
     size = t.op.Abs(x)
     if p == 0:
-        made: Value = t.op.ReduceSum(t.op.Cast(t.op.Cast(x, to=ir.DataType.BOOL), to=t.dtype(x)), axis, keepdims=0)
+        # As PyTorch counts: whatever is not zero is one, NaN stays NaN.
+        made: Value = t.op.ReduceSum(t.op.Min(t.op.Ceil(size), t.op.like(1, x)), axis, keepdims=0)
     elif p == 1:
         made = t.op.ReduceSum(size, axis, keepdims=0)
     elif p == 2:

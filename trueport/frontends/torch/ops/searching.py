@@ -93,24 +93,20 @@ def _running(t: TorchTranslation, x: Value, dim: int, *, largest: bool) -> tuple
 
 
 def _last_extreme(t: TorchTranslation, across: Value, before: Value, *, largest: bool) -> Value:
-    """[..., n]: for each row of ``before`` the last place, among those it allows, that has the extreme."""
+    """[..., n]: for each row of ``before`` the last position, among those it allows, that has the extreme."""
     axis = t.rank(across)
     lowest = t.op.like(_worst(t, across, largest=largest), across)
-    if not is_float(across):
-        return _last_best(t, t.op.Where(before, across, lowest), axis - 1, largest)
-    odd = t.op.And(t.op.IsNaN(across), before)
-    usable = t.op.And(t.op.Not(t.op.IsNaN(across)), before)
-    best = _last_best(t, t.op.Where(usable, across, lowest), axis - 1, largest)
-    flags = t.op.Cast(odd, to=_D.INT32)
-    last_odd = t.op.ArgMax(flags, axis=axis - 1, keepdims=0, select_last_index=1)
-    some = t.op.Cast(t.op.ReduceMax(flags, [axis - 1], keepdims=0), to=_D.BOOL)
-    made: Value = t.op.Where(some, last_odd, best)
-    return made
-
-
-def _last_best(t: TorchTranslation, values: Value, axis: int, largest: bool) -> Value:
-    reduce = t.op.ArgMax if largest else t.op.ArgMin
-    made: Value = reduce(values, axis=axis, keepdims=0, select_last_index=1)
+    usable = t.op.And(t.op.Not(t.op.IsNaN(across)), before) if is_float(across) else before
+    reduce = t.op.ReduceMax if largest else t.op.ReduceMin
+    best = reduce(t.op.Where(usable, across, lowest), [axis - 1], keepdims=1)
+    # A position that is not allowed holds the worst number, which an allowed one may hold as well.
+    here = t.op.And(t.op.Equal(across, best), before)
+    if is_float(across):
+        odd = t.op.And(t.op.IsNaN(across), before)
+        here = t.op.Or(here, odd)
+        some = t.op.ReduceMax(t.op.Cast(odd, to=_D.INT32), [axis - 1], keepdims=1)
+        here = t.op.And(here, t.op.Or(odd, t.op.Equal(some, t.op.like(0, some))))
+    made: Value = t.op.ArgMax(t.op.Cast(here, to=_D.INT32), axis=axis - 1, keepdims=0, select_last_index=1)
     return made
 
 
@@ -144,6 +140,12 @@ def cumprod(t: TorchTranslation, x: Value, dim: int, dtype: int = -1) -> Value:
 @maps_torch("aten::median.dim")
 @recorded
 def median_dim(t: TorchTranslation, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+    return _middle(t, x, dim, keepdim)
+
+
+def _middle(t: TorchTranslation, x: Value, dim: int, keepdim: bool) -> tuple[Value, Value]:
+    if t.rank(x) == 0:
+        return t.op.Identity(x), t.op.const(np.array(0, np.int64))
     axis = dim % max(t.rank(x), 1)
     size = t.op.Shape(x, start=axis, end=axis + 1)
     middle = t.op.Div(t.op.Sub(size, 1), 2)
@@ -185,6 +187,25 @@ def nanmedian(t: TorchTranslation, x: Value) -> Value:
     found = t.op.Where(t.op.Equal(count, 0), t.op.like(np.nan, x), value)
     alone: Value = t.op.Squeeze(found, [0])
     return alone
+
+
+@maps_torch("aten::nanmedian.dim")
+@recorded
+def nanmedian_dim(t: TorchTranslation, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
+    """The lower median of what is not NaN; NaN counts as the largest, so it stands behind all ranks that are asked for."""
+    if not is_float(x) or t.rank(x) == 0:
+        return _middle(t, x, dim, keepdim)
+    axis = dim % t.rank(x)
+    odd = t.op.IsNaN(x)
+    count = t.op.ReduceSum(t.op.Cast(t.op.Not(odd), to=_D.INT64), [axis], keepdims=1)
+    middle = t.op.Div(t.op.Max(t.op.Sub(count, 1), 0), 2)
+    size = t.op.Shape(x, start=axis, end=axis + 1)
+    values, places = t.op.TopK(t.op.Where(odd, t.op.like(np.inf, x), x), size, axis=axis, largest=0, outputs=2)
+    value = t.op.GatherElements(values, middle, axis=axis)
+    place = t.op.GatherElements(places, middle, axis=axis)
+    none = t.op.Equal(count, 0)
+    value = t.op.Where(none, t.op.like(np.nan, x), value)
+    return _kept(t, value, axis, keepdim), _kept(t, t.op.Where(none, 0, place), axis, keepdim)
 
 
 @maps_torch("aten::kthvalue")
