@@ -18,6 +18,7 @@ from trueport.errors import ConversionError, Unsupported
 from trueport.fidelity import EXACT, UNSUPPORTED, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.capture import TorchCaptured
+from trueport.frontends.torch.exporting import exact_numbers, exporter_mended
 from trueport.frontends.torch.places import line_of
 from trueport.frontends.torch.quantization import known_quantized_operators, open_quantized
 from trueport.frontends.torch.quiet import quiet
@@ -87,6 +88,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
     # A module that writes into what it keeps was refused when it was run on its example.
     assert not program.exported_program.graph_signature.buffers_to_mutate
     model = program.model
+    exact_numbers(model)
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
         for node in graph.all_nodes():
             _mark(node)
@@ -100,7 +102,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
 
 
 def _export(program: Any, table: Mapping[Any, Callable[..., Any]]) -> Any:
-    with quiet(), torch.no_grad(), open_sequences(), open_quantized():
+    with quiet(), torch.no_grad(), open_sequences(), open_quantized(), exporter_mended():
         return torch.onnx.export(
             program,
             dynamo=True,

@@ -114,8 +114,11 @@ def _cut_wholes(t: TorchTranslation, a: Value, b: Value) -> Value:
 
 
 def _floor_wholes(t: TorchTranslation, a: Value, b: Value) -> Value:
-    """By the remainder of the divisor's sign, which leaves nothing to be cut."""
-    made: Value = t.op.Div(t.op.Sub(a, t.op.Mod(a, b)), b)
+    """One less than the cut quotient where a remainder is left and the signs differ: nothing on the way overflows."""
+    cut = t.op.Div(a, b)
+    rest = t.op.Sub(a, t.op.Mul(cut, b))
+    less = t.cast(_turned(t, rest, b), t.dtype(a))
+    made: Value = t.op.Sub(cut, less)
     return made
 
 
@@ -144,10 +147,21 @@ def _floor_floats(t: TorchTranslation, a: Value, b: Value) -> Value:
 def power(t: TorchTranslation, x: Value, exponent: Any) -> Value:
     """Roots and small powers as PyTorch's kernel takes them: a root of minus infinity is no number."""
     base, _ = promoted(t, x, exponent)
+    if not is_float(base) and exponent in range(1, 9):
+        return _whole_power(t, base, exponent)
     if isinstance(exponent, ir.Value) or not is_float(base) or exponent not in _POWERS:
         made: Value = t.op.Pow(*promoted(t, x, exponent))
         return made
     return widened(t, lambda wide: _POWERS[exponent](t, wide), base)
+
+
+def _whole_power(t: TorchTranslation, x: Value, exponent: int) -> Value:
+    """Products of integers, which wrap around as PyTorch's do; ONNX has no powers of 8 and 16 bits."""
+    wide = t.cast(x, _D.INT64)
+    made = wide
+    for _ in range(exponent - 1):
+        made = t.op.Mul(made, wide)
+    return t.cast(made, t.dtype(x))
 
 
 def _square(t: TorchTranslation, x: Value) -> Value:
@@ -275,6 +289,17 @@ def ceil(t: TorchTranslation, x: Value) -> Value:
 @recorded
 def floor(t: TorchTranslation, x: Value) -> Value:
     made: Value = t.op.Floor(x) if is_float(x) else t.op.Identity(x)
+    return made
+
+
+@maps_torch("aten::trunc", error=ulps(0))
+@maps_torch("aten::fix", error=ulps(0))
+@recorded
+def trunc(t: TorchTranslation, x: Value) -> Value:
+    if not is_float(x):
+        same: Value = t.op.Identity(x)
+        return same
+    made: Value = t.op.Where(t.op.Less(x, t.op.like(0, x)), t.op.Ceil(x), t.op.Floor(x))
     return made
 
 

@@ -86,7 +86,8 @@ def _running(t: TorchTranslation, x: Value, dim: int, *, largest: bool) -> tuple
     turned = transposed(t, x, order)
     places = t.op.Range(0, t.op.Squeeze(t.op.Shape(x, start=axis, end=axis + 1), [0]), 1)
     before = t.op.LessOrEqual(t.op.Unsqueeze(places, [0]), t.op.Unsqueeze(places, [1]))
-    across = t.op.Unsqueeze(turned, [rank - 1])
+    # ONNX has no extremes of 16-bit integers and of booleans.
+    across = t.op.Unsqueeze(turned if is_float(x) else t.cast(turned, _D.INT64), [rank - 1])
     found = _last_extreme(t, across, before, largest=largest)
     made = t.op.GatherElements(turned, found, axis=rank - 1)
     return transposed(t, made, back), transposed(t, found, back)
