@@ -10,7 +10,7 @@ import onnx_ir as ir
 from trueport.frontends.torch.recording import TorchTranslation
 from trueport.ir.dtypes import numpy_dtype
 
-__all__ = ["as_float", "promoted", "scalar"]
+__all__ = ["as_float", "factor", "promoted", "scalar"]
 
 _D = ir.DataType
 _FLOATS = (_D.FLOAT16, _D.BFLOAT16, _D.FLOAT, _D.DOUBLE)
@@ -39,6 +39,12 @@ def promoted(t: TorchTranslation, *operands: Any) -> list[ir.Value]:
 def scalar(t: TorchTranslation, number: Any, kind: ir.DataType) -> ir.Value:
     """A Python number as a constant of a type."""
     return t.op.const(np.asarray(number).astype(numpy_dtype(kind)))
+
+
+def factor(t: TorchTranslation, number: float, value: ir.Value) -> ir.Value:
+    """A number to multiply a matrix with, as a row of float64: ONNX Runtime fuses a scalar into MatMul as a float32."""
+    columns = t.dims(value)[-1] if t.dtype(value) == _D.DOUBLE and t.rank(value) else None
+    return t.op.like(number if columns in (None, 0) else np.full(columns, number), value)
 
 
 def _of_number(number: Any) -> ir.DataType:

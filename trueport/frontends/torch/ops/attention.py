@@ -8,6 +8,7 @@ import onnx_ir as ir
 from trueport.fidelity import accumulation
 from trueport.frontends.tensorflow.matrices import swapped
 from trueport.frontends.tensorflow.numeric import is_float
+from trueport.frontends.torch.numbers import factor
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 
@@ -63,7 +64,9 @@ def _scores(t: TorchTranslation, query: Value, key: Value, scale: float | None) 
         if number < 0:
             made: Value = t.op.Mul(t.op.MatMul(query, turned), t.op.like(number, query))
             return made
-        root = t.op.like(np.sqrt(number), query)
+        sides = [t.op.Mul(side, factor(t, np.sqrt(number), side)) for side in (query, turned)]
+        scaled: Value = t.op.MatMul(*sides)
+        return scaled
     product: Value = t.op.MatMul(t.op.Mul(query, root), t.op.Mul(turned, root))
     return product
 

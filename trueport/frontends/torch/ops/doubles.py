@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, accumulation, ulps
 from trueport.frontends.tensorflow.numeric import expm1, is_double, log1p, widened
-from trueport.frontends.torch.numbers import as_float
+from trueport.frontends.torch.numbers import as_float, factor
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 from trueport.lazy import LazyModule
@@ -149,7 +149,7 @@ def _product_and_sum(t: TorchTranslation, x: Value, a: Value, b: Value, beta: An
     """Factors of one are left out; with a ``beta`` of zero ``x`` counts for nothing, also where it is NaN."""
     product = t.op.MatMul(a, b)
     if alpha != 1:
-        product = t.op.Mul(product, t.op.like(alpha, product))
+        product = t.op.Mul(product, factor(t, alpha, product))
     if beta == 0:
         return product  # type: ignore[no-any-return]
     made: Value = t.op.Add(product, x if beta == 1 else t.op.Mul(x, t.op.like(beta, x)))

@@ -63,7 +63,7 @@ def logsumexp(t: TorchTranslation, x: Value, dim: Sequence[int], keepdim: bool =
 def _log_sum(t: TorchTranslation, x: Value, axes: Sequence[int], keepdim: bool) -> Value:
     """ONNX Runtime's kernel may drop a NaN beside an infinity."""
     found = t.op.ReduceLogSumExp(x, list(axes), keepdims=int(keepdim))
-    odd = t.op.ReduceMax(t.op.Cast(t.op.IsNaN(x), to=_D.INT32), list(axes), keepdims=int(keepdim))
+    odd = t.op.ReduceSum(t.op.Cast(t.op.IsNaN(x), to=_D.INT32), list(axes), keepdims=int(keepdim))
     made: Value = t.op.Where(t.op.Cast(odd, to=_D.BOOL), t.op.like(np.nan, x), found)
     return made
 
@@ -87,6 +87,27 @@ def logcumsumexp(t: TorchTranslation, x: Value, dim: int) -> Value:
         return transposed(t, _log_sum(t, prefixes, [rank], False), [int(place) for place in np.argsort(order)])
 
     return widened(t, formula, x)
+
+
+@maps_torch("aten::softmax.int", error=accumulation())
+@recorded
+def softmax(t: TorchTranslation, x: Value, dim: int, dtype: int = -1) -> Value:
+    return _shares(t, "Softmax", x, dim, dtype)
+
+
+@maps_torch("aten::log_softmax.int", error=accumulation(against=AGAINST_ONE))
+@recorded
+def log_softmax(t: TorchTranslation, x: Value, dim: int, dtype: int = -1) -> Value:
+    return _shares(t, "LogSoftmax", x, dim, dtype)
+
+
+def _shares(t: TorchTranslation, operator: str, x: Value, dim: int, dtype: int) -> Value:
+    """In the type that is asked for: the cast comes first."""
+    value = as_float(t, x) if dtype in (None, -1) else t.cast(x, _D(dtype))
+    rank = t.rank(value)
+    row = value if rank else t.op.Unsqueeze(value, [0])
+    made: Value = t.op.add(operator, [row], {"axis": dim % max(rank, 1)})
+    return made if rank else t.op.Squeeze(made, [0])
 
 
 @maps_torch("aten::expm1", error=ulps(6))
