@@ -19,6 +19,7 @@ from trueport.frontends.tensorflow.dtypes import is_tensor_type
 from trueport.frontends.tensorflow.eager import run_operation
 from trueport.frontends.tensorflow.functions import FunctionLibrary
 from trueport.frontends.tensorflow.state import changes_state
+from trueport.ir.ports import Port
 from trueport.quoting import plain_text
 
 __all__ = ["OperationNoise", "Walk", "as_array", "evaluate_wide", "widened"]
@@ -35,15 +36,28 @@ def evaluate_wide(
 ) -> dict[str, Any]:
     """Outputs by name, or the tensors of the main graph named by ``fetch``."""
     walk = Walk(noise)
-    inputs = [widened(tf.constant(feeds[port.name])) for port in captured.inputs]
+    inputs = [widened(tf.constant(_given(port, feeds[port.name]))) for port in captured.inputs]
     held = list(captured.function.captured_inputs)
     ports = {port.name: captured.function.structured_outputs[port.parts[0]] for port in captured.outputs}
     if fetch is None:
         values = walk.run(captured.graph, [*inputs, *held], list(ports.values()))
-        return {name: as_array(value) for name, value in zip(ports, values, strict=True)}
+        found = (as_array(value) for value in values)
+        return {port.name: _taken(port, value) for port, value in zip(captured.outputs, found, strict=True)}
     wanted = {name: captured.graph.get_tensor_by_name(name if ":" in name else f"{name}:0") for name in fetch}
     values = walk.run(captured.graph, [*inputs, *held], list(wanted.values()))
     return {name: as_array(value) for name, value in zip(wanted, values, strict=True)}
+
+
+def _given(port: Port, value: Any) -> Any:
+    """What TensorFlow takes of a value at an input: pairs of reals are complex numbers."""
+    array = np.asarray(value)
+    is_pair = port.kind == "pair" and array.dtype.kind != "c"
+    return array[..., 0] + 1j * array[..., 1].astype(np.complex128) if is_pair else value
+
+
+def _taken(port: Port, value: Any) -> Any:
+    """A result as the source's runs give it: complex numbers as pairs of reals in a last axis."""
+    return np.stack([value.real, value.imag], axis=-1) if port.kind == "pair" else value
 
 
 class Walk:

@@ -1,7 +1,8 @@
 """What PyTorch's exporter loses on its way: the dtype of outputs behind a type promotion, and the digits of numbers.
 
-The exporter computes some operators of 16-bit floats in float32 and casts back, but names the value before that cast as the
-output. A Python number whose type is not settled by its operator becomes a float32 constant, also where a cast to float64 follows.
+The exporter computes some operators of 16-bit floats in float32 and casts back, but names the value before that cast
+as the output. A Python number whose type is not settled by its operator becomes a float32 constant, also where a cast
+to float64 follows.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ _STEPS: Mapping[str, Callable[..., Any]] = {
 @contextlib.contextmanager
 def exporter_mended() -> Iterator[None]:
     """Within it exported programs keep the dtypes of their outputs, and constants know the number they stand for."""
-    passes, building = importlib.import_module(_PASSES), importlib.import_module(_BUILDING)
+    passes: Any = importlib.import_module(_PASSES)
+    building: Any = importlib.import_module(_BUILDING)
     promote, constant = passes.insert_type_promotion_nodes, building._get_or_create_constant
 
     def promoted(graph_module: Any) -> None:

@@ -7,7 +7,7 @@ import math
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
-from trueport.frontends.tensorflow import circular
+from trueport.frontends.tensorflow import circular, numeric
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import COMPLEX
 from trueport.frontends.tensorflow.numeric import is_double
@@ -119,11 +119,11 @@ def exp(t: Translation, x: Pair) -> Pair:
 
 @maps("Expm1", domain=COMPLEX, error=ulps(8))
 def expm1(t: Translation, x: Pair) -> Pair:
-    # As TensorFlow: what rounding took from exp(x) - 1 is put right by what it took from log(exp(x)).
-    power = exponential(t, x)
-    less = subtract(t, power, _one(t, x))
-    made = divide(t, multiply(t, less, x), logarithm(t, power))
-    return _chosen(t, _is_zero(t, less), x, made)
+    """exp(x) - 1 = expm1(a) cos(b) - 2 sin(b / 2)^2 + i exp(a) sin(b), where nothing cancels near zero."""
+    half = t.op.Sin(t.op.Mul(x.imag, t.op.like(0.5, x.imag)))
+    less = t.op.Mul(t.op.like(2, x.imag), t.op.Mul(half, half))
+    real = t.op.Sub(t.op.Mul(numeric.expm1(t, x.real), t.op.Cos(x.imag)), less)
+    return Pair(real, t.op.Mul(t.op.Exp(x.real), t.op.Sin(x.imag)))
 
 
 @maps("Log", domain=COMPLEX, error=ulps(8))
@@ -136,7 +136,9 @@ def log1p(t: Translation, x: Pair) -> Pair:
     # As TensorFlow: what rounding took from 1 + x is put right by what it left of it.
     more = add(t, x, _one(t, x))
     made = multiply(t, x, divide(t, logarithm(t, more), subtract(t, more, _one(t, x))))
-    return _chosen(t, _is_zero(t, subtract(t, more, _one(t, x))), x, made)
+    found = _chosen(t, _is_zero(t, subtract(t, more, _one(t, x))), x, made)
+    # At -1 the logarithm is infinite: the real part of a product with it would be NaN, as its imaginary part is.
+    return Pair(t.op.Where(_is_zero(t, more), logarithm(t, more).real, found.real), found.imag)
 
 
 @maps("Sqrt", domain=COMPLEX, error=ulps(8))
@@ -161,19 +163,25 @@ def pow_(t: Translation, x: Pair, y: Pair) -> Pair:
     return Pair(t.op.Where(none, real, made.real), t.op.Where(none, imag, made.imag))
 
 
+def _times(t: Translation, wave: ir.Value, size: ir.Value) -> ir.Value:
+    """A product that is zero where the wave is, also where the size is infinite."""
+    made: ir.Value = t.op.Where(t.op.Equal(wave, t.op.like(0, wave)), wave, t.op.Mul(wave, size))
+    return made
+
+
 @maps("Sin", domain=COMPLEX, error=ulps(8))
 def sin(t: Translation, x: Pair) -> Pair:
     return Pair(
-        t.op.Mul(t.op.Sin(x.real), _cosh(t, x.imag)),
-        t.op.Mul(t.op.Cos(x.real), _sinh(t, x.imag)),
+        _times(t, t.op.Sin(x.real), _cosh(t, x.imag)),
+        _times(t, t.op.Cos(x.real), _sinh(t, x.imag)),
     )
 
 
 @maps("Cos", domain=COMPLEX, error=ulps(8))
 def cos(t: Translation, x: Pair) -> Pair:
     return Pair(
-        t.op.Mul(t.op.Cos(x.real), _cosh(t, x.imag)),
-        t.op.Neg(t.op.Mul(t.op.Sin(x.real), _sinh(t, x.imag))),
+        _times(t, t.op.Cos(x.real), _cosh(t, x.imag)),
+        t.op.Neg(_times(t, t.op.Sin(x.real), _sinh(t, x.imag))),
     )
 
 
@@ -202,7 +210,10 @@ def tan(t: Translation, x: Pair) -> Pair:
 
 @maps("Sigmoid", domain=COMPLEX, error=ulps(16))
 def sigmoid(t: Translation, x: Pair) -> Pair:
-    return reciprocal(t, add(t, exponential(t, by_part(t.op.Neg, x)), _one(t, x)))
+    """exp(z) / (1 + exp(z)) on the left, 1 / (1 + exp(-z)) on the right: no exponential overflows."""
+    left = t.op.Less(x.real, t.op.like(0, x.real))
+    decayed = exponential(t, _chosen(t, left, x, by_part(t.op.Neg, x)))
+    return divide(t, _chosen(t, left, decayed, _one(t, x)), add(t, decayed, _one(t, x)))
 
 
 @maps("MatMul", domain=COMPLEX, error=accumulation(4, against=AGAINST_TERMS), ignores=_GRADIENTS)

@@ -9,6 +9,7 @@ from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.indices import integer_of
 from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.numeric import log1p
 from trueport.frontends.tensorflow.spatial import size_at
 from trueport.mapping.declare import maps
 
@@ -79,4 +80,4 @@ def _log_add(t: Translation, a: ir.Value, b: ir.Value) -> ir.Value:
     top = t.op.Max(a, b)
     apart = t.op.Sub(t.op.Min(a, b), top)
     smaller = t.op.Where(t.op.Equal(a, b), t.op.like(0, a), apart)
-    return t.op.Add(top, t.op.Log(t.op.Add(t.op.Exp(smaller), t.op.like(1, a))))
+    return t.op.Add(top, log1p(t, t.op.Exp(smaller)))

@@ -211,6 +211,18 @@ def clamp_max(t: TorchTranslation, x: Value, max: Any) -> Value:
     return made
 
 
+@maps_torch("aten::neg", error=ulps(0))
+@recorded
+def neg(t: TorchTranslation, x: Value) -> Value:
+    """ONNX negates no unsigned integers: two's complement is the inverted bits and one.
+
+    Not a difference from zero, which TensorFlow rewrites to a negation that has no kernel for them.
+    """
+    unsigned = t.dtype(x) == _D.UINT8
+    made: Value = t.op.Add(t.op.BitwiseNot(x), t.op.like(1, x)) if unsigned else t.op.Neg(x)
+    return made
+
+
 @maps_torch("aten::fmax", error=ulps(0))
 @recorded
 def fmax(t: TorchTranslation, a: Value, b: Value) -> Value:
@@ -229,8 +241,8 @@ def _but_nan(t: TorchTranslation, operator: str, a: Value, b: Value) -> Value:
     made: Value = t.op.add(operator, [first, second], {})
     if not is_float(first):
         return made
-    made = t.op.Where(t.op.IsNaN(first), second, t.op.Where(t.op.IsNaN(second), first, made))
-    return made
+    found: Value = t.op.Where(t.op.IsNaN(first), second, t.op.Where(t.op.IsNaN(second), first, made))
+    return found
 
 
 @maps_torch("aten::heaviside", error=ulps(0))

@@ -1,4 +1,4 @@
-"""Operators whose parameters ONNX holds as float32 attributes: in float64 they are taken apart, so that no digit is lost."""
+"""Operators whose parameters ONNX holds as float32 attributes: taken apart in float64, so that no digit is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of exponentials in the logarithmic domain, and functions near their zeros: in forms that neither overflow nor cancel."""
+"""Logarithms of sums of exponentials, and functions near their zeros: in forms that neither overflow nor cancel."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def nanmedian(t: TorchTranslation, x: Value) -> Value:
 @maps_torch("aten::nanmedian.dim")
 @recorded
 def nanmedian_dim(t: TorchTranslation, x: Value, dim: int, keepdim: bool = False) -> tuple[Value, Value]:
-    """The lower median of what is not NaN; NaN counts as the largest, so it stands behind all ranks that are asked for."""
+    """The lower median of what is not NaN: NaN counts as the largest, behind all ranks that are asked for."""
     if not is_float(x) or t.rank(x) == 0:
         return _middle(t, x, dim, keepdim)
     axis = dim % t.rank(x)
