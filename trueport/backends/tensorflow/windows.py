@@ -45,7 +45,13 @@ def max_windows(x: Tensor, window: Window) -> Tensor:
     found = _max_native(x, window)
     if not x.dtype.is_floating:
         return found
-    # TensorFlow's kernel starts from the lowest finite number and ignores NaN: a second pool says what a window holds.
+    # TensorFlow's kernel starts from the lowest finite number and ignores NaN. Looking into each window costs as much
+    # as the pool again; one sum tells whether there is anything to look for, or is too large itself.
+    return tf.cond(tf.math.is_finite(tf.reduce_sum(x)), lambda: found, lambda: _with_special_values(x, window, found))
+
+
+def _with_special_values(x: Tensor, window: Window, found: Tensor) -> Tensor:
+    """Return what a pool found, with NaN where a window holds one, and -inf where it holds nothing else."""
     zero, one = tf.zeros([], x.dtype), tf.ones([], x.dtype)
     lowest = tf.constant(-math.inf, x.dtype)
     holds = _max_native(tf.where(x > lowest, zero, tf.where(x < one, -one, one)), window)
