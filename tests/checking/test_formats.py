@@ -68,7 +68,8 @@ error [no-mapping] com.acme::Bend has no mapping to tensorflow
 warning [inference-stops] the number of dims is not known from here on: a later operator that needs
   it may be refused while the model is converted
     node 'n0' (com.acme::Bend)
-    → give the value a shape (value_info), or make the shape that it hangs on a constant
+    → make the shape that it depends on a constant, or put a Reshape with a constant shape behind
+      it
 
 note [custom-operator] ONNX does not define it: what it computes, and its types and shapes, are
   known to its declaration alone
@@ -129,7 +130,7 @@ it is only an example
 
 the number of dims is not known from here on: a later operator that needs it may be refused while the model is converted
 
-→ give the value a shape (value\\_info), or make the shape that it hangs on a constant
+→ make the shape that it depends on a constant, or put a Reshape with a constant shape behind it
 
 - node 'n0' (com.acme::Bend)
 

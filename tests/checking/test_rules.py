@@ -87,6 +87,7 @@ EXAMPLES: dict[str, Example] = {
     ),
     "custom-operator": _text("(float[N] x) => (float[N] y) { y = com.acme.Bend(x) }", "n0"),
     "data-dependent-shape": _text("(float[N] x) => (int64[1,M] y) { y = NonZero(x) }", "n0"),
+    "declared-shape": _text("(float[N,3] x) => (float[N,4] y) { y = Relu(x) }", "n0"),
     "inference-stops": _text(
         "(float[N] x, int64[R] s) => (float y) { t = Reshape(x, s) y = ReduceSum<keepdims=0>(t) }", "n0"
     ),
@@ -100,6 +101,9 @@ EXAMPLES: dict[str, Example] = {
         "(string[2] x, string[2] z, float[2] w) => (string[2] y, float[2] v) { y = StringConcat(x, z) v = Relu(w) }",
         "n0",
         opset=22,
+    ),
+    "not-folded": _text(
+        "(int64[N] x) => (int64[N] y) <int64[1] a = {4}, int64[1] z = {0}> { q = Div(a, z) y = Add(x, q) }", "n0"
     ),
     "open-dims": _text("(float[N,3] x) => (float[N,3] y) { y = Relu(x) }", "input 'x'", "output 'y'"),
     "opset-raised": _text("(float[2,3,4] x) => (float[2,3,4] y) { y = Softmax<axis=1>(x) }", "n0", opset=11),

@@ -7,12 +7,24 @@ from collections.abc import Iterable
 
 import onnx_ir as ir
 
-__all__ = ["LOCATION", "MADE_BY", "ORIGIN", "inherit", "location", "mark_origins", "origins", "plain_metadata"]
+__all__ = [
+    "LOCATION",
+    "MADE_BY",
+    "NOT_FOLDED",
+    "ORIGIN",
+    "inherit",
+    "location",
+    "mark_origins",
+    "origins",
+    "plain_metadata",
+]
 
 ORIGIN = "trueport.origin"
 MADE_BY = "trueport.made_by"
 LOCATION = "trueport.location"
 """The layer or the line of the program that a node comes from."""
+NOT_FOLDED = "trueport.not_folded"
+"""Of a node on constants that stays in the graph: what was raised when it was computed."""
 
 _TORCH_TRACE = "pkg.torch.onnx.stack_trace"
 _FRAMES = re.compile(r'File "([^"]+)", line (\d+)|^(\S+\.py)\((\d+)\):', re.MULTILINE)

@@ -20,12 +20,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import onnx_ir as ir
-from onnx.reference import ReferenceEvaluator
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from trueport.ir.dtypes import BOOL, FLOATS, INTEGERS, STRINGS
 from trueport.ir.layouts import compose, held_names, identity, rewrite_held
+from trueport.ir.provenance import NOT_FOLDED
 from trueport.passes.dims import OpenDims
+from trueport.passes.evaluate import evaluated
 from trueport.passes.result_sizes import bytes_of_result
 
 __all__ = ["fold_constants"]
@@ -95,8 +96,8 @@ def _fold_node(node: ir.Node, folding: _Folding) -> None:
         return
     if not _may_compute(node, folding):
         _fold_view(node, folding)
-    elif (arrays := _evaluate(node)) is not None:
-        _replace(node, arrays, folding)
+    elif NOT_FOLDED not in node.metadata_props and (results := evaluated(node)) is not None:
+        _replace(node, results, folding)
 
 
 def _is_constant(value: ir.Value) -> bool:
@@ -125,20 +126,6 @@ def _is_in_table(node: ir.Node, dtypes: Sequence[ir.DataType | None]) -> bool:
     if not floats:
         return node.op_type in _FROM_INTEGERS
     return node.op_type in _ON_FLOATS and any(value.meta.get(_COMPUTED) for value in floats)
-
-
-def _evaluate(node: ir.Node) -> list[np.ndarray] | None:
-    """Return the results; None where the operands are wrong, such as an index out of bounds: the runtime says so."""
-    feeds = {
-        value.name or "": np.asarray(value.const_value.numpy())
-        for value in node.inputs
-        if value is not None and value.const_value is not None
-    }
-    try:
-        with np.errstate(divide="raise"):
-            return [np.asarray(result) for result in ReferenceEvaluator(ir.to_proto(node)).run(None, feeds)]
-    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
-        return None
 
 
 def _replace(node: ir.Node, arrays: Sequence[np.ndarray], folding: _Folding) -> None:

@@ -37,6 +37,8 @@ class Route(ABC):
         self.losses: list[Loss] = []
         self.needs: tuple[Hit, ...] = ()
         """nodes of an ONNX file that need a newer runtime than the oldest one that files are written for"""
+        self.contradictions: tuple[Hit, ...] = ()
+        """nodes for whose results the source declares other shapes than they have"""
 
     @property
     @abstractmethod
@@ -85,7 +87,15 @@ class Route(ABC):
 
     def subject(self) -> Subject:
         """What the rules of the check look at."""
-        return Subject(self.graph(), self.target, self.findings, *self.border(), self.described(), self.needs)
+        return Subject(
+            self.graph(),
+            self.target,
+            self.findings,
+            *self.border(),
+            self.described(),
+            self.needs,
+            self.contradictions,
+        )
 
     def border(self) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
         """Inputs and outputs, as far as they are known without building the target."""

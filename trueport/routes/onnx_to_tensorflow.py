@@ -13,11 +13,13 @@ from trueport.backends.tensorflow.module import Built, build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.backends.tensorflow.save import write_saved_model
 from trueport.checking.assess import assess_model
+from trueport.checking.rules.base import Hit
 from trueport.frontends.onnx.describe import describe, left_out
 from trueport.frontends.onnx.load import OnnxSource, load_onnx, unpacked
 from trueport.ir.ports import Port
 from trueport.mapping.registry import Finding
 from trueport.mapping.user import with_user_ops
+from trueport.passes.declared import Claims, set_aside_declared
 from trueport.passes.pipeline import canonicalize
 from trueport.report.graphs import Graph, findings_by_origin, onnx_graph, typed_like
 from trueport.report.graphs_tensorflow import holders, owners, tensorflow_graph
@@ -37,8 +39,10 @@ class OnnxToTensorflow(Route):
 
     target = "tensorflow"
 
-    def __init__(self, source: OnnxSource, ops: Ops) -> None:
+    def __init__(self, source: OnnxSource, ops: Ops, *, trust_shapes: bool = False) -> None:
+        """``trust_shapes``: the shapes in the model were derived by its frontend, not declared by a file."""
         super().__init__()
+        self._trust_shapes = trust_shapes
         # Unpacked once for both readers: the frontend, and the runtime that the result is compared with.
         self._source = source if isinstance(source, (onnx.ModelProto, ir.Model)) else unpacked(Path(source))
         self._name = "the model" if isinstance(source, (onnx.ModelProto, ir.Model)) else str(source)
@@ -46,6 +50,7 @@ class OnnxToTensorflow(Route):
         self._model: ir.Model | None = None
         self._described: dict[str, Any] = {}
         self._built: Built | None = None
+        self._claims = Claims({}, ())
 
     @property
     def name(self) -> str:
@@ -61,9 +66,13 @@ class OnnxToTensorflow(Route):
         self._model = load_onnx(self._source)
         self._described = describe(self._model)
         self.losses += left_out(self._model)
+        if not self._trust_shapes:
+            self._claims = set_aside_declared(self._model)
+            self.contradictions = tuple(Hit(found.node, str(found)) for found in self._claims.contradictions)
 
     def canonicalize(self) -> None:
         self.losses += canonicalize(self.graph(), self.registry)
+        self._claims.name_outputs(self.graph().graph)
         self.findings = assess_model(self.graph(), self.registry)
 
     def emit(self) -> Any:

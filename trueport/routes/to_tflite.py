@@ -45,6 +45,7 @@ class ToTflite(Route):
         self._way.canonicalize()
         self.findings, self.registry = self._way.findings, self._way.registry
         self.losses += self._way.losses
+        self.contradictions = self._way.contradictions
 
     def emit(self) -> bytes:
         """The file's bytes."""

@@ -47,7 +47,7 @@ class TorchToTensorflow(Route):
 
     def canonicalize(self) -> None:
         self._first.canonicalize()
-        self._second = OnnxToTensorflow(self._first.graph(), self._ops)
+        self._second = OnnxToTensorflow(self._first.graph(), self._ops, trust_shapes=True)
         self._second.capture()
         self._second.canonicalize()
         self.findings = (*self._first.findings, *self._second.findings)

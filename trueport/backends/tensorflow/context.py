@@ -21,8 +21,8 @@ __all__ = ["Listing", "MapRows", "Tensor", "Translation"]
 Tensor = Any
 """A tf.Tensor; TensorFlow ships no types, and handlers must be importable without it."""
 _FROM_THERE_ON = (
-    "trueport check names the place from which on it is not known (unknown-rank, inference-stops): give that value a "
-    "shape, or make the shape that it hangs on a constant"
+    "trueport check names the node from which on it is not known (unknown-rank, inference-stops): declare the input "
+    "with a shape, make the shape that it depends on a constant, or put a Reshape with a constant shape behind it"
 )
 
 

@@ -51,6 +51,8 @@ class Subject:
     """what the source says of itself: opsets, metadata, doc strings"""
     needs: tuple[Hit, ...] = ()
     """nodes of an ONNX file that need a newer runtime than the oldest one that files are written for"""
+    contradictions: tuple[Hit, ...] = ()
+    """nodes for whose results the source declares other shapes than they have"""
 
     @property
     def graph(self) -> ir.Graph:

@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
-from trueport.ir.provenance import MADE_BY, origins
+from trueport.ir.provenance import MADE_BY, NOT_FOLDED, origins
 from trueport.ir.schemas import CANONICAL_OPSETS, history
 
 __all__: list[str] = []
@@ -56,6 +56,17 @@ def control_flow(subject: Subject) -> Iterator[Hit]:
     for node in subject.nodes:
         if any(attribute.type == ir.AttributeType.GRAPH for attribute in node.attributes.values()):
             yield Hit(node)
+
+
+@rule(
+    "not-folded",
+    Severity.NOTE,
+    "its inputs are constants, but computing it here failed: it stays in the graph and is computed at run time",
+)
+def not_folded(subject: Subject) -> Iterator[Hit]:
+    for node in subject.nodes:
+        if reason := node.metadata_props.get(NOT_FOLDED):
+            yield Hit(node, f"its inputs are constants, but computing it here failed ({reason}): it stays in the graph")
 
 
 @rule(

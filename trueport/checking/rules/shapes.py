@@ -53,11 +53,22 @@ def unknown_ranks(subject: Subject) -> Iterator[Hit]:
 
 
 @rule(
+    "declared-shape",
+    Severity.WARNING,
+    "the file declares another shape than the operators give: the declaration is not used",
+    remedy="correct the declared shape (value_info, output) in the file; onnx.shape_inference derives it once it is "
+    "removed",
+)
+def declared_shapes(subject: Subject) -> Iterator[Hit]:
+    yield from subject.contradictions
+
+
+@rule(
     "inference-stops",
     Severity.WARNING,
     "the number of dims is not known from here on: a later operator that needs it may be refused while the model is "
     "converted",
-    remedy="give the value a shape (value_info), or make the shape that it hangs on a constant",
+    remedy="make the shape that it depends on a constant, or put a Reshape with a constant shape behind it",
 )
 def inference_stops(subject: Subject) -> Iterator[Hit]:
     for node in subject.nodes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from trueport.frontends.tensorflow.dtypes import is_tensor_type, numpy_of
 from trueport.frontends.tensorflow.eager import run_operation
 from trueport.frontends.tensorflow.nodes import SourceNode
 from trueport.ir.build import known_array
+from trueport.quoting import one_line
 
 __all__ = ["folded", "static_value"]
 
@@ -32,8 +34,11 @@ _DIMS = 16
 """Elements of a vector that TensorFlow is asked for though not all it hangs on is known: shapes, axes, sizes."""
 
 
-def folded(node: SourceNode) -> list[np.ndarray] | None:
-    """The outputs of an operation whose inputs are known constants; None where they are not."""
+def folded(node: SourceNode, record: Callable[[str], None]) -> list[np.ndarray] | None:
+    """Return the outputs of an operation whose inputs are known constants; None where they are not.
+
+    None too where TensorFlow cannot run it here (no kernel, arguments it refuses): ``record`` is given its reason.
+    """
     outputs = node.operation.outputs
     if not outputs or not all(is_tensor_type(tensor.dtype) and not tensor.dtype.is_complex for tensor in outputs):
         return None
@@ -43,7 +48,7 @@ def folded(node: SourceNode) -> list[np.ndarray] | None:
     if node.op_type == "Cast" and node.operation.inputs[0].dtype.is_integer and _is_scaled(outputs[0]):
         return None
     if node.inputs and all(array is not None for array in known) and _may_run(node):
-        return _evaluate(node, known)
+        return _evaluate(node, known, record)
     return _dims_known(node)
 
 
@@ -86,11 +91,15 @@ def _may_run(node: SourceNode) -> bool:
     return small and not definition.is_stateful and not calls
 
 
-def _evaluate(node: SourceNode, known: list[Any]) -> list[np.ndarray] | None:
+def _evaluate(node: SourceNode, known: list[Any], record: Callable[[str], None]) -> list[np.ndarray] | None:
     if not _has_small_result(node.operation, known):
         return None
-    constants = [tf.constant(array, dtype=t.dtype) for array, t in zip(known, node.operation.inputs, strict=True)]
-    arrays = [numpy_of(tensor.numpy()) for tensor in run_operation(node.operation, constants)]
+    try:
+        constants = [tf.constant(array, dtype=t.dtype) for array, t in zip(known, node.operation.inputs, strict=True)]
+        arrays = [numpy_of(tensor.numpy()) for tensor in run_operation(node.operation, constants)]
+    except Exception as error:  # a kernel may raise anything; what it cannot compute here stays in the graph
+        record(f"{type(error).__name__}: {one_line(error, 200)}")
+        return None
     return arrays if all(array.size <= SIZE_LIMIT for array in arrays) else None
 
 

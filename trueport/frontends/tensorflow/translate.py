@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from operator import setitem
 from typing import Any
 
 import onnx_ir as ir
@@ -21,7 +23,7 @@ from trueport.frontends.tensorflow.nodes import TF, PartNode, SourceNode, domain
 from trueport.frontends.tensorflow.values import Pair, Translated, Unknown
 from trueport.ir.build import Builder
 from trueport.ir.places import place
-from trueport.ir.provenance import ORIGIN
+from trueport.ir.provenance import NOT_FOLDED, ORIGIN
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Finding, Reason, Registry
 from trueport.quoting import plain_text
@@ -82,6 +84,7 @@ class Translator:
         """Some outputs of a function's graph, translated into the graph that ``t`` builds."""
         metadata = dict(t.op.metadata)
         results = self.run(body, inputs, outputs, t.op, _inner_prefix(t.node.name, body))
+        t.op.metadata.clear()
         t.op.metadata.update(metadata)
         return results
 
@@ -109,7 +112,9 @@ class Translator:
             return [Unknown() for _ in outputs]
         op.metadata.update({ORIGIN: node.name, SOURCE_OP: node.op_type})
         mapping = self._registry.find(node.op_type, node.domain)
-        constants = None if mapping is not None and mapping.kept else folded(node)
+        op.metadata.pop(NOT_FOLDED, None)
+        record = partial(setitem, op.metadata, NOT_FOLDED)
+        constants = None if mapping is not None and mapping.kept else folded(node, record)
         if constants is not None:
             return [op.const(array, node.name) for array in constants]
         kept = self._custom_domain if mapping is None and node.domain == TF else None

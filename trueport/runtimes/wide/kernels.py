@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.ir.gathering import gather_elements
 from trueport.runtimes.wide.sampling import deform_conv, grid_sample
 from trueport.runtimes.wide.windows import average_pool, conv, conv_transpose, max_pool
 
@@ -133,10 +134,7 @@ def _first_max_pool(X: Array, **attributes: Any) -> Array:
 
 
 def _gather_elements(data: Array, indices: Array, *, axis: int) -> Array:
-    """The other axes of the data may be longer: what is beyond the indices is not looked at."""
-    axis %= data.ndim
-    seen = tuple(slice(None) if a == axis else slice(n) for a, n in enumerate(indices.shape))
-    return np.take_along_axis(data[seen], np.where(indices < 0, indices + data.shape[axis], indices), axis)
+    return gather_elements(data, indices, axis)
 
 
 def _global_max(X: Array) -> Array:
