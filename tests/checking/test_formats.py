@@ -68,8 +68,7 @@ error [no-mapping] com.acme::Bend has no mapping to tensorflow
 warning [inference-stops] the number of dims is not known from here on: a later operator that needs
   it may be refused while the model is converted
     node 'n0' (com.acme::Bend)
-    → make the shape that it depends on a constant, or put a Reshape with a constant shape behind
-      it
+    → make the shape that it depends on a constant, or put a Reshape with a constant shape behind it
 
 note [custom-operator] ONNX does not define it: what it computes, and its types and shapes, are
   known to its declaration alone

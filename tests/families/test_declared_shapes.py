@@ -34,7 +34,8 @@ BODIES = {
     "size": "h = Relu(x) n = Size(h) f = Cast<to=1>(n) y = Mul(h, f)",
     "constant-of-shape": "h = Relu(x) s = Shape(h) f = ConstantOfShape(s) y = Sub(h, f)",
     "if": "h = If (c) <then_branch = a () => (float[N,54,4] p) { p = Relu(x) }, "
-    "else_branch = b () => (float[N,54,4] q) { q = Neg(x) }> s = Shape<start=1>(h) k = Concat<axis=0>(m, s) y = Reshape(h, k)",
+    "else_branch = b () => (float[N,54,4] q) { q = Neg(x) }> s = Shape<start=1>(h) "
+    "k = Concat<axis=0>(m, s) y = Reshape(h, k)",
     "scan": "h = Scan<num_scan_inputs=1, body = g (float[L,D] r) => (float[54,4] o) { e = Relu(r) s = Shape(e) "
     "o = Reshape(e, s) }>(x) y = Relu(h)",
 }

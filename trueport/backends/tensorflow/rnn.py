@@ -18,10 +18,11 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
 from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of
+from trueport.errors import ConversionError
 from trueport.fidelity import UNSUPPORTED, Limit
 from trueport.mapping.examples import example
 
-__all__ = ["Activation", "Cell", "Layer", "activation_limit", "activations_of", "linear", "loop", "recur"]
+__all__ = ["Activation", "Cell", "Layer", "activation_limit", "activations_of", "linear", "loop", "recur", "same_batch"]
 
 Activation = Callable[[Tensor], Tensor]
 State = tuple[Tensor, ...]
@@ -131,9 +132,36 @@ def recur(layer: Layer, make_cell: Callable[[int, Layer], tuple[Cell, Tensor | N
 
 
 def _ranked(layer: Layer) -> Layer:
-    """All of known rank: what comes out of a branch may not be."""
-    initial = tuple(None if x is None else of_rank(x, 3) for x in layer.initial)
-    return dataclasses.replace(layer, X=of_rank(layer.X, 3), initial=initial)
+    """All of known rank, which what comes out of a branch may not be, and of the batch size that any of them knows."""
+    X, W, R = (of_rank(x, 3) for x in (layer.X, layer.W, layer.R))
+    B = None if layer.B is None else of_rank(layer.B, 2)
+    initial = [None if x is None else of_rank(x, 3) for x in layer.initial]
+    lengths = None if layer.sequence_lens is None else of_rank(layer.sequence_lens, 1)
+    axis = 0 if layer.layout else 1
+    X, *initial, lengths = same_batch([(X, axis), *((state, axis) for state in initial), (lengths, 0)])
+    return dataclasses.replace(layer, X=X, W=W, R=R, B=B, initial=tuple(initial), sequence_lens=lengths)
+
+
+def same_batch(tensors: Sequence[tuple[Tensor | None, int]]) -> list[Tensor | None]:
+    """Return tensors, each given with its batch axis, with the batch size that any of them knows.
+
+    A loop may not carry a state of known size next to inputs of unknown size. A tensor that turns out to have another
+    size is an error at run time, as it is in ONNX Runtime, and is not broadcast.
+    """
+    known = {x.shape[axis] for x, axis in tensors if x is not None} - {None}
+    if len(known) > 1:
+        raise ConversionError(
+            f"its inputs have different batch sizes: {', '.join(map(str, sorted(known)))}",
+            remedy="give X, sequence_lens and the initial states the same batch size",
+        )
+    (size,) = known or (None,)
+    return [None if x is None else _with_dim(x, axis, size) for x, axis in tensors]
+
+
+def _with_dim(x: Tensor, axis: int, size: int | None) -> Tensor:
+    if size is None or x.shape[axis] is not None:
+        return x
+    return tf.ensure_shape(x, [size if place == axis else None for place in range(x.shape.rank)])
 
 
 def _widened(layer: Layer) -> Layer:
@@ -200,8 +228,10 @@ def loop(
     def body(count: Tensor, outputs: Tensor, states: State) -> tuple[Tensor, Tensor, State]:
         time = steps - 1 - count if backward else count
         now = tuple(at(time, handle, whole) for handle, whole in zip(lists, inputs, strict=True))
-        output, states = step(time, now, states)
-        return count + 1, tf.raw_ops.TensorListSetItem(input_handle=outputs, index=time, item=output), states
+        output, after = step(time, now, states)
+        for new, old in zip(after, states, strict=True):
+            new.set_shape(old.shape)  # no step changes the shape of a state
+        return count + 1, tf.raw_ops.TensorListSetItem(input_handle=outputs, index=time, item=output), after
 
     _, outputs, states = tf.while_loop(
         lambda count, *_: count < steps, body, (tf.constant(0), outputs, states), maximum_iterations=steps

@@ -7,7 +7,7 @@ from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.integer_sums import integer_matmul
 from trueport.backends.tensorflow.quant import dynamic_parameters, quantize
-from trueport.backends.tensorflow.rnn import activation_limit, activations_of, loop
+from trueport.backends.tensorflow.rnn import activation_limit, activations_of, loop, same_batch
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import APPROXIMATE
 from trueport.mapping.declare import maps
@@ -55,6 +55,7 @@ def dynamic_quantize_lstm(
     input_forget: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Like LSTM, with weights [directions, input, 4 · hidden] and [directions, hidden, 4 · hidden]."""
+    X, initial_h, initial_c, sequence_lens = same_batch([(X, 1), (initial_h, 1), (initial_c, 1), (sequence_lens, 0)])
     directions = 2 if direction == "bidirectional" else 1
     functions = activations_of(activations, ["Sigmoid", "Tanh", "Tanh"], activation_alpha, activation_beta, directions)
     lengths = tf.fill([size_of(X, 1)], size_of(X, 0)) if sequence_lens is None else sequence_lens
