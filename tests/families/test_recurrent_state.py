@@ -177,10 +177,10 @@ def test_a_batch_that_differs_from_the_state_is_an_error() -> None:
 
 HEADER = '<ir_version: 10, opset_import: ["" : 22]> g '
 LOOPS = {
-    "grows": "(float[1] x, int64 m, bool c) => (float[K] y) { y = Loop (m, c, x) <body = b (int64 i, bool g, float[1] s) "
-    "=> (bool h, float[K] t) { h = Identity(g) t = Concat<axis=0>(s, s) }> }",
-    "grows-from-none": "(float[N] x, int64 m, bool c) => (float[K] y) <int64[1] none = {0}> { e = ConstantOfShape(none) "
-    "y = Loop (m, c, e) <body = b (int64 i, bool g, float[K] s) => (bool h, float[L] t) "
+    "grows": "(float[1] x, int64 m, bool c) => (float[K] y) { y = Loop (m, c, x) <body = b (int64 i, bool g, "
+    "float[1] s) => (bool h, float[K] t) { h = Identity(g) t = Concat<axis=0>(s, s) }> }",
+    "grows-from-none": "(float[N] x, int64 m, bool c) => (float[K] y) <int64[1] none = {0}> "
+    "{ e = ConstantOfShape(none) y = Loop (m, c, e) <body = b (int64 i, bool g, float[K] s) => (bool h, float[L] t) "
     "{ h = Identity(g) t = Concat<axis=0>(s, x) }> }",
     "fixed-then-dynamic": "(float[N,2] x, int64 m, bool c) => (float[N,2] y) <float[1,2] o = {1, 2}> { "
     "y = Loop (m, c, o) <body = b (int64 i, bool g, float[1,2] s) => (bool h, float[N,2] t) "

@@ -9,6 +9,7 @@ from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.backends.tensorflow.spatial import Pads, Window, known, pad_spatial
 from trueport.errors import ConversionError
@@ -21,6 +22,7 @@ def convolve(x: Tensor, w: Tensor, window: Window, groups: int = 1, bias: Tensor
 
     Works for float32, float64 and int32; integers are exact (modulo 2³²).
     """
+    bias = None if bias is None else of_rank(bias, 1)
     if window.rank < 2:
         return _lifted(x, w, window, groups, bias)
     if window.rank == 2:

@@ -56,7 +56,7 @@ def conv_transpose(
         if b is None:
             return y
         # A grouped convolution must not be fused with its bias: see `convolve`.
-        return tf.nn.bias_add(y, b) if group == 1 else y + b
+        return tf.nn.bias_add(y, b) if group == 1 else y + of_rank(b, 1)
 
     return channels_to_front(t, widened(apply, x, kernel, *(() if B is None else (B,))))
 
