@@ -77,7 +77,7 @@ def _cells() -> dict[str, Window]:
         for name, attributes in _variants(op, rank).items():
             given = tuple(attributes.items())
             for known in ("none", "channels", "spatial", "all"):
-                if "output-shape" == name and known in ("none", "channels"):
+                if name == "output-shape" and known in ("none", "channels"):
                     continue
                 cells[f"{op}-{rank}d-{name}-{known}"] = Window(op, rank, known, bias=not pool, attributes=given)
             if pool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.shapes import axis_mask, normalized, rank_of
+from trueport.backends.tensorflow.shapes import axis_mask, normalized, of_rank, rank_of, shape_of
 from trueport.backends.tensorflow.sizes import sizes_of
 
 __all__ = ["Window", "dynamic_window", "element_positions", "from_front", "static_window"]
@@ -28,17 +28,35 @@ def from_front(indices: Tensor, size: int | Tensor) -> Tensor:
 
 def element_positions(data: Tensor, indices: Tensor, axis: int) -> Tensor:
     """Where ``data[i, j, indices[i, j, k], …]`` lie in the raveled data; int64, shaped as the indices."""
-    axis %= data.shape.rank
+    rank = indices.shape.rank if data.shape.rank is None else data.shape.rank
+    if rank is None:
+        return _positions_of_any_rank(data, tf.cast(indices, tf.int64), axis)
+    data, indices = of_rank(data, rank), of_rank(indices, rank)
+    axis %= rank
     sizes, extents = sizes_of(data, out_type=tf.int64), sizes_of(indices, out_type=tf.int64)
     positions, stride = tf.zeros([], tf.int64), 1
-    for at in reversed(range(data.shape.rank)):
+    for at in reversed(range(rank)):
         if at == axis:
             along = from_front(tf.cast(indices, tf.int64), sizes[at])
         else:
-            along = tf.reshape(tf.range(extents[at], dtype=tf.int64), [-1] + [1] * (data.shape.rank - at - 1))
+            along = tf.reshape(tf.range(extents[at], dtype=tf.int64), [-1] + [1] * (rank - at - 1))
         positions += along * stride
         stride *= sizes[at]
     return positions
+
+
+def _positions_of_any_rank(data: Tensor, indices: Tensor, axis: int) -> Tensor:
+    """The same where the rank is known only at run time."""
+    sizes, extents = shape_of(data), shape_of(indices)
+    flat = tf.reshape(from_front(indices, sizes[axis]), [-1])
+    some = tf.maximum(extents, 1)[:, tf.newaxis]
+    # Not by tf.unravel_index, which refuses to find no places.
+    steps = tf.math.cumprod(some, exclusive=True, reverse=True)
+    places = tf.range(tf.size(flat, tf.int64), dtype=tf.int64) // steps % some
+    along = tf.range(tf.size(sizes)) == (axis if axis >= 0 else tf.size(sizes) + axis)
+    places = tf.where(along[:, tf.newaxis], flat, places)
+    strides = tf.math.cumprod(sizes, exclusive=True, reverse=True)
+    return tf.reshape(tf.reduce_sum(places * strides[:, tf.newaxis], 0), extents)
 
 
 class Window(NamedTuple):

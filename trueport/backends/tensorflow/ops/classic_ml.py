@@ -9,6 +9,8 @@ import numpy as np
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.scores import as_rows, labelled, transformed, two_columns
+from trueport.backends.tensorflow.shapes import of_rank
+from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, BITWISE, accumulation, ulps
 from trueport.mapping.declare import maps
 
@@ -121,6 +123,9 @@ def _rows_of(coefficients: list[float], X: Tensor, labels: int) -> int:
 
 
 def _linear(X: Tensor, coefficients: list[float], intercepts: list[float] | None, count: int) -> Tensor:
-    weights = np.array(coefficients, np.float32).reshape(count, -1)
-    scores = tf.matmul(as_rows(X), tf.constant(weights), transpose_b=True)
+    """Scores ``[N, count]``; coefficients beyond ``count`` rows of features are not read, as in ONNX Runtime."""
+    rows = as_rows(X)
+    features = size_of(of_rank(rows, 2), 1)
+    weights = tf.reshape(tf.constant(coefficients, tf.float32)[: count * features], [count, features])
+    scores = tf.matmul(rows, weights, transpose_b=True)
     return tf.nn.bias_add(scores, tf.constant(intercepts, tf.float32)) if intercepts else scores

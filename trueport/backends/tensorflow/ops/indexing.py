@@ -7,7 +7,7 @@ import numpy as np
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.indices import dynamic_window, element_positions, from_front, static_window
-from trueport.backends.tensorflow.shapes import of_rank, picked_entries, shape_of
+from trueport.backends.tensorflow.shapes import picked_entries, shape_of
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
@@ -54,7 +54,6 @@ def gather(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tenso
 
 @maps("GatherElements", fidelity=BITWISE, audited=13)
 def gather_elements(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
-    data = of_rank(data, t.rank(data, indices))
     return tf.gather(tf.reshape(data, [-1]), element_positions(data, indices, axis))
 
 

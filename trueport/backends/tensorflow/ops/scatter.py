@@ -52,7 +52,7 @@ def _unordered(shown: str) -> Limit:
 def scatter_elements(
     t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str
 ) -> Tensor:
-    data = of_rank(data, t.rank(data, indices))
+    data = of_rank(data, indices.shape.rank)
     positions = tf.reshape(element_positions(data, indices, axis), [-1, 1])
     flat = _scattered(tf.reshape(data, [-1]), positions, tf.reshape(updates, [-1]), reduction)
     return _shaped_like(flat, data)

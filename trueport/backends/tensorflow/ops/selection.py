@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.axes import from_front, to_front
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.loops import Collected
 from trueport.backends.tensorflow.ordering import key_columns, order_key, sorted_order
@@ -46,17 +47,38 @@ def _arg(arg: Tensor, extreme: Tensor, data: Tensor, axis: int, keepdims: int, l
 )
 def top_k(t: Translation, X: Tensor, K: Tensor, *, axis: int, largest: int) -> tuple[Tensor, Tensor]:
     count = tf.cast(tf.reshape(K, []), tf.int32)
-    rank = t.rank(X)
+    if X.shape.rank is None:
+        return _top_of_any_rank(X, count, axis, largest)
+    rank = X.shape.rank
     to_last = [at for at in range(rank) if at != axis % rank] + [axis % rank]
     moved = axis % rank != rank - 1
     data = tf.transpose(X, to_last) if moved else X
-    keys = order_key(data)
-    _, indices = tf.math.top_k(keys if largest else tf.bitwise.invert(keys), count, index_type=tf.int64)
+    indices = _top_indices(data, count, largest)
     values = tf.gather(data, indices, batch_dims=rank - 1, axis=rank - 1)
     if not moved:
         return values, indices
     back = [to_last.index(at) for at in range(rank)]
     return tf.transpose(values, back), tf.transpose(indices, back)
+
+
+def _top_indices(data: Tensor, count: Tensor, largest: int) -> Tensor:
+    keys = order_key(data)
+    _, indices = tf.math.top_k(keys if largest else tf.bitwise.invert(keys), count, index_type=tf.int64)
+    return indices
+
+
+def _top_of_any_rank(X: Tensor, count: Tensor, axis: int, largest: int) -> tuple[Tensor, Tensor]:
+    """The same where the rank is known only at run time: over rows that all other axes are joined to."""
+    front = to_front(X, axis)
+    shape = tf.shape(front)
+    rows = tf.transpose(tf.reshape(front, tf.stack([shape[0], tf.reduce_prod(shape[1:])])))
+    indices = _top_indices(rows, count, largest)
+    made = tf.concat([[count], shape[1:]], 0)
+    values, indices = (
+        from_front(tf.reshape(tf.transpose(part), made), axis)
+        for part in (tf.gather(rows, indices, batch_dims=1, axis=1), indices)
+    )
+    return values, indices
 
 
 @maps("NonZero", fidelity=BITWISE, audited=13)
