@@ -43,6 +43,8 @@ def disagreements(
     except Unsupported as error:
         return _differ("refused", _refused(foretold.findings), _refused(error.findings))
     except ConversionError as error:
+        if any(finding.undecided and finding.where == error.where for finding in foretold.findings):
+            return []
         return _differ("refused", _refused(foretold.findings), {(error.where or "the model", error.why)})
     return [*_outcomes(foretold, made.report), *(_measured(made, data or (), expected) if measure else ())]
 

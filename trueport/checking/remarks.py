@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from trueport.fidelity import APPROXIMATE, UNSUPPORTED, Fidelity, Loss
+from trueport.mapping.needs import NOT_KNOWN
 from trueport.mapping.registry import Finding
 
 __all__ = ["Group", "Remark", "Severity", "grouped", "of_findings", "of_losses"]
@@ -66,7 +67,7 @@ def of_findings(findings: Iterable[Finding]) -> list[Remark]:
     return [
         Remark(
             reason.label,
-            Severity.of(reason.effect),
+            Severity.WARNING if reason.label == NOT_KNOWN else Severity.of(reason.effect),
             reason.because,
             reason.remedy,
             finding.where,

@@ -67,7 +67,8 @@ def check(
 ) -> None:
     """Say what would not survive a conversion, node by node, without converting.
 
-    Exit codes: 0 nothing is lost; 1 something is (with --strict: or approximated, or a warning); 2 unsupported.
+    Exit codes: 0 nothing is lost; 1 something is, or is not known before conversion (with
+    --strict: or approximated, or a warning); 2 unsupported.
     """
     given = dict(locals())
     with _without_collector():
@@ -113,11 +114,13 @@ def _show(result: Report, form: Format, *, every: bool) -> None:
 
 
 def _exit_code(result: Report, *, strict: bool) -> int:
-    """Notes never count; warnings and approximations count where they were asked for."""
+    """Notes never count; warnings and approximations count where they were asked for; 0 promises a conversion."""
     from trueport.checking.remarks import Severity
     from trueport.fidelity import APPROXIMATE, LOSSY, UNSUPPORTED
 
     if result.fidelity == UNSUPPORTED:
         return REFUSED
+    if result.undecided:
+        return NOT_FAITHFUL
     warned = strict and any(remark.severity >= Severity.WARNING for remark in result.remarks)
     return NOT_FAITHFUL if warned or result.fidelity >= (APPROXIMATE if strict else LOSSY) else FAITHFUL

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import onnx_ir as ir
 
 from trueport.fidelity import EXACT, UNSUPPORTED, ErrorBound, Fidelity, Limit, ulps
+from trueport.mapping.needs import Need
 
 __all__ = ["Handler", "OpMapping", "declared_by", "maps"]
 
@@ -39,6 +40,8 @@ class OpMapping:
     dtypes: Mapping[str, frozenset[ir.DataType]] = field(default_factory=dict)
     """per type parameter of the schema; one that is not named takes all that the schema allows"""
     limits: tuple[Limit, ...] = ()
+    needs: tuple[Need, ...] = ()
+    """facts that may show only while the target is built"""
     ignores: Mapping[str, str] = field(default_factory=dict)
     """attributes and inputs that the handler does not take, each with the reason why that loses nothing"""
     static: frozenset[str] = frozenset()
@@ -80,6 +83,7 @@ def maps(
     audited: int | None = None,
     dtypes: Mapping[str, Collection[ir.DataType]] | None = None,
     limits: Iterable[Limit] = (),
+    needs: Iterable[Need] = (),
     ignores: Mapping[str, str] | None = None,
     static: Iterable[str] = (),
     state: Iterable[str] = (),
@@ -102,6 +106,7 @@ def maps(
             audited=audited,
             dtypes={name: frozenset(types) for name, types in (dtypes or {}).items()},
             limits=tuple(limits),
+            needs=tuple(needs),
             ignores=dict(ignores or {}),
             static=frozenset(static),
             state=frozenset(state),

@@ -13,6 +13,7 @@ from trueport.ir.places import NodeLike, op_id, place
 from trueport.ir.provenance import location
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.declare import OpMapping, declared_by
+from trueport.mapping.needs import NOT_KNOWN
 
 __all__ = ["Finding", "Reason", "Registry", "build"]
 
@@ -40,6 +41,11 @@ class Finding:
     """the node's name"""
     source: str = ""
     """the layer or the line of the program that the node comes from, where that is known"""
+
+    @property
+    def undecided(self) -> bool:
+        """True if whether the node converts shows only while the target is built."""
+        return any(reason.label == NOT_KNOWN for reason in self.reasons)
 
     def __str__(self) -> str:
         why = "; ".join(reason.because for reason in self.reasons) or self.fidelity.name.lower()
@@ -100,6 +106,11 @@ class Registry:
                 Reason(limit.label, limit.because, limit.remedy, limit.effect)
                 for limit in mapping.limits
                 if limit.when(node)
+            ),
+            *(
+                Reason(NOT_KNOWN, need.because, need.remedy, mapping.fidelity)
+                for need in mapping.needs
+                if not need.is_known(node)
             ),
         ]
         if mapping.because:

@@ -52,6 +52,11 @@ class Report:
         return max([f.fidelity for f in self.findings] + [loss.fidelity for loss in self.losses], default=BITWISE)
 
     @property
+    def undecided(self) -> tuple[Finding, ...]:
+        """Nodes of which only the conversion shows whether they convert; none once there is a target."""
+        return () if self.came_out or self.comparison else tuple(f for f in self.findings if f.undecided)
+
+    @property
     def verdict(self) -> Verdict | None:
         """What was measured; None when nothing was compared."""
         return self.comparison.verdict if self.comparison else None

@@ -20,6 +20,9 @@ _VERDICTS = {
 def headline(report: Report) -> str:
     """The answer in a few words: what was measured where something was, else what is declared."""
     promised = _VERDICTS[report.fidelity]
+    if report.undecided and report.fidelity < UNSUPPORTED:
+        count = len(report.undecided)
+        return f"not known before conversion at {count} node{'s' * (count != 1)}; else {promised}"
     return f"{promised}; measured: {report.verdict.value}" if report.verdict else promised
 
 

@@ -12,14 +12,26 @@ from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads
 from trueport.backends.tensorflow.rnn import loop
+from trueport.backends.tensorflow.shapes import of_rank, rank_of
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
 
-@maps("Attention", audited=25, error=accumulation(8, against=AGAINST_STEPS))
+def _may_be_packed(node: ir.Node) -> bool:
+    """True if heads may be packed in the last axis: without their number the data has an axis of heads."""
+    return "q_num_heads" in node.attributes
+
+
+@maps(
+    "Attention",
+    audited=25,
+    error=accumulation(8, against=AGAINST_STEPS),
+    needs=[known_rank(0, 1, 2, of="its query, key and value", when=_may_be_packed)],
+)
 def attention(
     t: Translation,
     Q: Tensor,
@@ -40,6 +52,8 @@ def attention(
     softcap: float,
     softmax_precision: int | None,
 ) -> list[Tensor]:
+    rank = 4 if q_num_heads is None else t.rank(Q, K, V, of="its query, key and value")
+    Q, K, V = (of_rank(x, rank) for x in (Q, K, V))
     dtype, packed, wide = Q.dtype, Q.shape.rank == 3, _compute_dtype(Q.dtype)
     Q, K, V = (heads_of(x, n) for x, n in ((Q, q_num_heads), (K, kv_num_heads), (V, kv_num_heads)))
     K = K if past_key is None else tf.concat([past_key, K], 2)
@@ -164,7 +178,7 @@ def _mask(mask: Tensor | None, K: Tensor, dtype: Any) -> tuple[list[Tensor], Ten
     mask = mask if boolean else tf.cast(mask, dtype)
     if mask.shape[-1] is None or mask.shape[-1] != K.shape[2]:
         missing = tf.maximum(0, tf.shape(K)[2] - tf.shape(mask)[-1])
-        pads = [[0, 0]] * (mask.shape.rank - 1) + [[0, missing]]
+        pads = tf.concat([tf.zeros(tf.stack([rank_of(mask) - 1, 2]), tf.int32), [[0, missing]]], 0)
         mask = tf.pad(mask, pads, constant_values=False if boolean else -math.inf)
     return ([mask], None) if boolean else ([], mask)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import onnx_ir as ir
+
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.convolution import convolve
@@ -13,11 +15,27 @@ from trueport.backends.tensorflow.sizes import size_of, sizes_of
 from trueport.backends.tensorflow.spatial import Window, channels_to_end, channels_to_front, window_of
 from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_kernel, known_rank
 
 __all__: list[str] = []
 
 
-@maps("Conv", audited=22, error=accumulation(against=AGAINST_TERMS), reordered=("W",), channels_last=True)
+def _is_sliced(node: ir.Node) -> bool:
+    """True if the kernel is applied slice by slice: over more than two axes, in groups or dilated."""
+    data = node.inputs[0]
+    planar = data is not None and data.shape is not None and len(data.shape) < 5
+    dilated = any(dilation != 1 for dilation in node.attributes.get_ints("dilations", ()))
+    return not planar and (dilated or node.attributes.get_int("group", 1) > 1)
+
+
+@maps(
+    "Conv",
+    needs=[known_rank(1, 0, of="its kernel and data"), known_kernel(1, when=_is_sliced)],
+    audited=22,
+    error=accumulation(against=AGAINST_TERMS),
+    reordered=("W",),
+    channels_last=True,
+)
 def conv(
     t: Translation,
     X: Tensor,

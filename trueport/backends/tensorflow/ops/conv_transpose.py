@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import onnx_ir as ir
+
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
@@ -14,11 +16,26 @@ from trueport.backends.tensorflow.spatial import Pads, Window, at_least, channel
 from trueport.backends.tensorflow.transposed import transpose_convolve
 from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_kernel, known_rank
 
 __all__: list[str] = []
 
 
-@maps("ConvTranspose", audited=22, error=accumulation(against=AGAINST_TERMS), reordered=("W",), channels_last=True)
+def _is_sliced(node: ir.Node) -> bool:
+    """True if the kernel is applied slice by slice: over more than two axes and dilated."""
+    data = node.inputs[0]
+    planar = data is not None and data.shape is not None and len(data.shape) < 5
+    return not planar and any(dilation != 1 for dilation in node.attributes.get_ints("dilations", ()))
+
+
+@maps(
+    "ConvTranspose",
+    needs=[known_rank(1, 0, of="its kernel and data"), known_kernel(1, when=_is_sliced)],
+    audited=22,
+    error=accumulation(against=AGAINST_TERMS),
+    reordered=("W",),
+    channels_last=True,
+)
 def conv_transpose(
     t: Translation,
     X: Tensor,

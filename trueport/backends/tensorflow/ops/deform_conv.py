@@ -13,11 +13,12 @@ from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
 from trueport.backends.tensorflow.spatial import Window, known, window_of
 from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_kernel, known_rank
 
 __all__: list[str] = []
 
 
-@maps("DeformConv", audited=22, error=accumulation(8, 4, against=AGAINST_DATA))
+@maps("DeformConv", needs=[known_rank(0), known_kernel(1)], audited=22, error=accumulation(8, 4, against=AGAINST_DATA))
 def deform_conv(
     t: Translation,
     X: Tensor,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 from typing import Any, NamedTuple
 
+import onnx_ir as ir
+
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.interpolate import cubic_weights, mixed_strings
@@ -12,6 +14,7 @@ from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, AGAINST_PLACES, accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_length, known_rank
 
 __all__: list[str] = []
 
@@ -29,7 +32,13 @@ _MIXED = mixed_strings(
 )
 
 
-@maps("GridSample", audited=22, error=accumulation(16, 8, against=AGAINST_PLACES), limits=[_MIXED])
+@maps(
+    "GridSample",
+    needs=[known_rank(0, 1)],
+    audited=22,
+    error=accumulation(16, 8, against=AGAINST_PLACES),
+    limits=[_MIXED],
+)
 def grid_sample(t: Translation, X: Tensor, grid: Tensor, *, align_corners: int, mode: str, padding_mode: str) -> Tensor:
     X = of_rank(X, t.rank(X, grid))
     if mode == "nearest":
@@ -41,10 +50,25 @@ def grid_sample(t: Translation, X: Tensor, grid: Tensor, *, align_corners: int, 
     return tf.cast(_sampled(tf.cast(X, wide), taps, grid), X.dtype)
 
 
-@maps("AffineGrid", audited=20, error=accumulation(4, against=AGAINST_DATA), static=("size",))
+def _axes_are_unknown(node: ir.Node) -> bool:
+    theta = node.inputs[0]
+    return theta is None or theta.shape is None or not isinstance(theta.shape[1], int)
+
+
+@maps(
+    "AffineGrid",
+    needs=[known_length(1, of="its size", when=_axes_are_unknown)],
+    audited=20,
+    error=accumulation(4, against=AGAINST_DATA),
+    static=("size",),
+)
 def affine_grid(t: Translation, theta: Tensor, size: Tensor, *, align_corners: int) -> Tensor:
     wide = tf.float64 if theta.dtype == tf.float64 else tf.float32
-    spatial = theta.shape[1] or size.shape[0] - 2
+    theta = of_rank(theta, 3)
+    entries = None if size.shape.rank is None else size.shape[0]
+    if theta.shape[1] is None and entries is None:
+        raise t.fail("the number of the image's axes is not known", "make size a constant, or of fixed length")
+    spatial = theta.shape[1] or entries - 2
     lengths = [tf.cast(size, tf.int32)[2 + i] for i in range(spatial)]
     steps = [_steps(length, align_corners, wide) for length in lengths]
     # Coordinates are listed from the innermost axis outwards, and a 1 for the translation.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
@@ -11,6 +12,7 @@ from trueport.backends.tensorflow.shapes import picked_entries, shape_of
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
@@ -57,8 +59,20 @@ def gather_elements(t: Translation, data: Tensor, indices: Tensor, *, axis: int)
     return tf.gather(tf.reshape(data, [-1]), element_positions(data, indices, axis))
 
 
-@maps("GatherND", fidelity=BITWISE, audited=13)
+def _has_batches(node: ir.Node) -> bool:
+    return node.attributes.get_int("batch_dims", 0) > 0
+
+
+@maps(
+    "GatherND",
+    fidelity=BITWISE,
+    audited=13,
+    needs=[known_rank(0, when=_has_batches), known_rank(1, of="its indices", when=_has_batches)],
+)
 def gather_nd(t: Translation, data: Tensor, indices: Tensor, *, batch_dims: int) -> Tensor:
+    if batch_dims:
+        t.rank(data)
+        t.rank(indices, of="its indices")
     depth = size_of(indices, -1, tf.int64)
     sizes = shape_of(data)[batch_dims : batch_dims + depth]
     return tf.gather_nd(data, from_front(indices, sizes), batch_dims=batch_dims)

@@ -19,6 +19,7 @@ from trueport.backends.tensorflow.spatial import channels_to_end, channels_to_fr
 from trueport.fidelity import ulps
 from trueport.ir.dtypes import FLOAT8
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
@@ -53,7 +54,14 @@ def qlinear_mat_mul(
     return _scaled(total, None, scale, y_zero_point)
 
 
-@maps("ConvInteger", audited=10, error=ulps(0), reordered=("w",), channels_last=True)
+@maps(
+    "ConvInteger",
+    needs=[known_rank(1, 0, of="its kernel and data")],
+    audited=10,
+    error=ulps(0),
+    reordered=("w",),
+    channels_last=True,
+)
 def conv_integer(
     t: Translation,
     x: Tensor,
@@ -86,7 +94,14 @@ def conv_integer(
     return channels_to_front(t, made)
 
 
-@maps("QLinearConv", audited=10, error=ulps(0), reordered=("w",), channels_last=True)
+@maps(
+    "QLinearConv",
+    needs=[known_rank(3, 0, of="its kernel and data")],
+    audited=10,
+    error=ulps(0),
+    reordered=("w",),
+    channels_last=True,
+)
 def qlinear_conv(
     t: Translation,
     x: Tensor,
@@ -124,7 +139,12 @@ def qlinear_conv(
     return channels_to_front(t, _scaled(total, B, combined_scale(x_scale, w_scale, y_scale), y_zero_point))
 
 
-@maps("QLinearConv", domain="com.microsoft", error=ulps(0))
+@maps(
+    "QLinearConv",
+    domain="com.microsoft",
+    needs=[known_rank(3, 0, of="its kernel and data")],
+    error=ulps(0),
+)
 def qlinear_conv_of_either_layout(
     t: Translation,
     x: Tensor,

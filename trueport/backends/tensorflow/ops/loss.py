@@ -6,18 +6,19 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
 
-@maps("NegativeLogLikelihoodLoss", audited=22, error=accumulation(2))
+@maps("NegativeLogLikelihoodLoss", needs=[known_rank(0)], audited=22, error=accumulation(2))
 def negative_log_likelihood_loss(
     t: Translation, input: Tensor, target: Tensor, weight: Tensor | None, *, ignore_index: int | None, reduction: str
 ) -> Tensor:
     return _nll(_classes_last(t, input), target, weight, ignore_index, reduction)
 
 
-@maps("SoftmaxCrossEntropyLoss", audited=13, error=accumulation(4))
+@maps("SoftmaxCrossEntropyLoss", needs=[known_rank(0)], audited=13, error=accumulation(4))
 def softmax_cross_entropy_loss(
     t: Translation, scores: Tensor, labels: Tensor, weights: Tensor | None, *, ignore_index: int | None, reduction: str
 ) -> list[Tensor]:

@@ -16,12 +16,14 @@ from trueport.backends.tensorflow.sizes import size_of
 from trueport.backends.tensorflow.spatial import per_channel, spatial_axes
 from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
 
 @maps(
     "BatchNormalization",
+    needs=[known_rank(0)],
     audited=15,
     error=accumulation(8, against=AGAINST_DATA),
     state=("input_mean", "input_var"),
@@ -69,7 +71,13 @@ def _normalize_channels(
     return x * per_channel(t, factor, rank) + per_channel(t, bias - mean * factor, rank)
 
 
-@maps("InstanceNormalization", audited=22, error=accumulation(8, against=AGAINST_DATA), channels_last=True)
+@maps(
+    "InstanceNormalization",
+    needs=[known_rank(0)],
+    audited=22,
+    error=accumulation(8, against=AGAINST_DATA),
+    channels_last=True,
+)
 def instance_normalization(t: Translation, input: Tensor, scale: Tensor, B: Tensor, *, epsilon: float) -> Tensor:
     axes = spatial_axes(t, input)
 
@@ -80,7 +88,13 @@ def instance_normalization(t: Translation, input: Tensor, scale: Tensor, B: Tens
     return widened(apply, input, scale, B)
 
 
-@maps("GroupNormalization", audited=21, error=accumulation(8, against=AGAINST_DATA), channels_last=True)
+@maps(
+    "GroupNormalization",
+    needs=[known_rank(0)],
+    audited=21,
+    error=accumulation(8, against=AGAINST_DATA),
+    channels_last=True,
+)
 def group_normalization(
     t: Translation, X: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float, num_groups: int, stash_type: int
 ) -> Tensor:
@@ -147,17 +161,18 @@ def lp_normalization(t: Translation, input: Tensor, *, axis: int, p: int) -> Ten
     return widened(lambda x: tf.math.divide_no_nan(x, tf.norm(x, order, axis, keepdims=True)), input)
 
 
-@maps("LRN", audited=13, error=accumulation(8), channels_last=True)
+@maps("LRN", needs=[known_rank(0)], audited=13, error=accumulation(8), channels_last=True)
 def local_response_normalization(
     t: Translation, X: Tensor, *, alpha: float, beta: float, bias: float, size: int
 ) -> Tensor:
-    axis = t.rank(X) - 1 if t.channels_last else 1
+    rank = t.rank(X)
+    axis = rank - 1 if t.channels_last else 1
 
     def apply(x: Tensor) -> Tensor:
         if t.channels_last and x.shape.rank == 4 and size % 2 and x.dtype == tf.float32:
             return tf.nn.local_response_normalization(x, size // 2, bias, alpha / size, beta)
         before = (size - 1) // 2
-        pads = [(before, size - 1 - before) if i == axis else (0, 0) for i in range(x.shape.rank)]
+        pads = [(before, size - 1 - before) if i == axis else (0, 0) for i in range(rank)]
         squares = tf.pad(tf.square(x), pads)
         count = size_of(x, axis)
         total = tf.add_n([squares[(slice(None),) * axis + (slice(i, i + count),)] for i in range(size)])

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable
 
 import numpy as np
+import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
@@ -13,6 +14,7 @@ from trueport.backends.tensorflow.shapes import axis_mask, moving, normalized, r
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
@@ -23,7 +25,13 @@ _MIRROR_PAD_RANK = 5
 """The highest rank that the MirrorPad kernel takes."""
 
 
-@maps("Pad", fidelity=BITWISE, audited=25, static=("pads", "constant_value", "axes"))
+def _repeats(node: ir.Node) -> bool:
+    return node.attributes.get_string("mode", "constant") != "constant"
+
+
+@maps(
+    "Pad", needs=[known_rank(0, when=_repeats)], fidelity=BITWISE, audited=25, static=("pads", "constant_value", "axes")
+)
 def pad(
     t: Translation, data: Tensor, pads: Tensor, constant_value: Tensor | None, axes: Tensor | None, *, mode: str
 ) -> Tensor:
@@ -113,7 +121,7 @@ _SOURCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 """Which element stands at a place that may lie outside."""
 
 
-@maps("CenterCropPad", fidelity=BITWISE, audited=18, static=("shape",))
+@maps("CenterCropPad", needs=[known_rank(0)], fidelity=BITWISE, audited=18, static=("shape",))
 def center_crop_pad(t: Translation, input_data: Tensor, shape: Tensor, *, axes: list[int] | None) -> Tensor:
     rank = t.rank(input_data)
     at = normalized(range(rank) if axes is None else axes, rank)

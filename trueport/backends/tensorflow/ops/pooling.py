@@ -19,6 +19,7 @@ from trueport.backends.tensorflow.windows import (
 )
 from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
@@ -81,18 +82,24 @@ def lp_pool(
     return channels_to_front(t, widened(lambda x: _root(sum_windows(_power(x, p), window), p), x))
 
 
-@maps("GlobalAveragePool", audited=22, error=accumulation(against=AGAINST_TERMS), channels_last=True)
+@maps(
+    "GlobalAveragePool",
+    needs=[known_rank(0)],
+    audited=22,
+    error=accumulation(against=AGAINST_TERMS),
+    channels_last=True,
+)
 def global_average_pool(t: Translation, X: Tensor) -> Tensor:
     axes = spatial_axes(t, X)
     return widened(lambda x: tf.reduce_mean(x, axes, keepdims=True), X)
 
 
-@maps("GlobalMaxPool", audited=22, error=ulps(0), channels_last=True)
+@maps("GlobalMaxPool", needs=[known_rank(0)], audited=22, error=ulps(0), channels_last=True)
 def global_max_pool(t: Translation, X: Tensor) -> Tensor:
     return tf.reduce_max(X, spatial_axes(t, X), keepdims=True)
 
 
-@maps("GlobalLpPool", audited=22, error=accumulation(4), channels_last=True)
+@maps("GlobalLpPool", needs=[known_rank(0)], audited=22, error=accumulation(4), channels_last=True)
 def global_lp_pool(t: Translation, X: Tensor, *, p: int) -> Tensor:
     axes = spatial_axes(t, X)
     return widened(lambda x: _root(tf.reduce_sum(_power(x, p), axes, keepdims=True), p), X)

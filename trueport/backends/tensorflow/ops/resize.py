@@ -24,6 +24,7 @@ from trueport.backends.tensorflow.interpolate import (
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import AGAINST_PLACES, accumulation
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
@@ -36,6 +37,7 @@ _MIXED = mixed_strings(
 
 @maps(
     "Resize",
+    needs=[known_rank(0)],
     audited=19,
     error=accumulation(8, 4, against=AGAINST_PLACES),
     limits=[_MIXED],

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.numeric import widened
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
 from trueport.fidelity import AGAINST_PLACES, accumulation, ulps
 from trueport.mapping.declare import maps
@@ -44,6 +45,7 @@ def roi_align(
     sampling_ratio: int,
     spatial_scale: float,
 ) -> Tensor:
+    X, rois, batch_indices = of_rank(X, 4), of_rank(rois, 2), of_rank(batch_indices, 1)
     half_pixel = coordinate_transformation_mode == "half_pixel"
 
     def apply(x: Tensor, rois: Tensor) -> Tensor:

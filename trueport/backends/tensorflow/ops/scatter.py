@@ -16,6 +16,7 @@ from trueport.fidelity import AGAINST_TERMS, BITWISE, Limit, accumulation
 from trueport.ir.dtypes import COMPLEX
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
@@ -75,7 +76,7 @@ def scatter_nd(t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *
     return _scattered(data, indices, updates, reduction)
 
 
-@maps("TensorScatter", fidelity=BITWISE, audited=24)
+@maps("TensorScatter", needs=[known_rank(0, of="its cache")], fidelity=BITWISE, audited=24)
 def tensor_scatter(
     t: Translation, past_cache: Tensor, update: Tensor, write_indices: Tensor | None, *, axis: int, mode: str
 ) -> Tensor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import onnx_ir as ir
+
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.axes import from_front, to_front
 from trueport.backends.tensorflow.context import Tensor, Translation
@@ -10,6 +12,7 @@ from trueport.backends.tensorflow.ordering import key_columns, order_key, sorted
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import BITWISE, ulps
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
@@ -136,7 +139,17 @@ def _swapped(tensor: Tensor, axis: int) -> Tensor:
     return tf.transpose(tensor, order)
 
 
-@maps("OneHot", fidelity=BITWISE, audited=28, static=("depth", "values"))
+def _counts_from_end(node: ir.Node) -> bool:
+    return node.attributes.get_int("axis", -1) < -1
+
+
+@maps(
+    "OneHot",
+    needs=[known_rank(0, of="its indices", when=_counts_from_end)],
+    fidelity=BITWISE,
+    audited=28,
+    static=("depth", "values"),
+)
 def one_hot(t: Translation, indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Tensor:
     place = axis if axis >= -1 else axis + t.rank(indices, of="its indices") + 1
     classes = tf.cast(tf.reshape(depth, []), tf.int64)

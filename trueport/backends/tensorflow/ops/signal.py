@@ -14,11 +14,14 @@ from trueport.backends.tensorflow.dtypes import tf_dtype
 from trueport.backends.tensorflow.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, accumulation, ulps
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
 
-@maps("DFT", audited=20, error=accumulation(4, against=AGAINST_DATA), static=("dft_length", "axis"))
+@maps(
+    "DFT", needs=[known_rank(0)], audited=20, error=accumulation(4, against=AGAINST_DATA), static=("dft_length", "axis")
+)
 def dft(
     t: Translation, input: Tensor, dft_length: Tensor | None, axis: Tensor | None, *, inverse: int, onesided: int
 ) -> Tensor:
@@ -32,7 +35,13 @@ def dft(
     return made if swap is None else tf.transpose(made, swap)
 
 
-@maps("STFT", audited=17, error=accumulation(4, against=AGAINST_DATA), static=("frame_step", "frame_length"))
+@maps(
+    "STFT",
+    needs=[known_rank(0)],
+    audited=17,
+    error=accumulation(4, against=AGAINST_DATA),
+    static=("frame_step", "frame_length"),
+)
 def stft(
     t: Translation,
     signal: Tensor,
@@ -42,7 +51,7 @@ def stft(
     *,
     onesided: int,
 ) -> Tensor:
-    if signal.shape.rank == 2:
+    if t.rank(signal) == 2:
         # The text asks for a last axis of one for real signals; ONNX Runtime takes them without, and exporters do so.
         signal = signal[..., None]
     step, length = _number(t, frame_step), _number(t, frame_length)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import onnx_ir as ir
+
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.shapes import of_rank
 from trueport.backends.tensorflow.sizes import sizes_of
 from trueport.fidelity import BITWISE, accumulation
 from trueport.ir.dtypes import BOOL, COMPLEX, NUMBERS
 from trueport.mapping.declare import maps
+from trueport.mapping.needs import known_length
 
 __all__: list[str] = []
 
@@ -46,8 +50,13 @@ def max_unpool(
     return tf.slice(y, tf.zeros_like(output_shape), output_shape)
 
 
+def _axes_are_unstated(node: ir.Node) -> bool:
+    return not any(node.attributes.get_ints(name, ()) for name in ("strides", "dilations", "pads"))
+
+
 @maps(
     "Col2Im",
+    needs=[known_length(1, 2, of="its image_shape", when=_axes_are_unstated)],
     audited=18,
     error=accumulation(),
     dtypes={"T": NUMBERS | COMPLEX | BOOL},
@@ -63,6 +72,7 @@ def col2im(
     pads: Sequence[int] | None,
     strides: Sequence[int] | None,
 ) -> Tensor:
+    image_shape, block_shape = of_rank(image_shape, 1), of_rank(block_shape, 1)
     rank = image_shape.shape[0] or block_shape.shape[0] or len(strides or dilations or (pads or ())[::2])
     if not rank:
         raise t.fail(
