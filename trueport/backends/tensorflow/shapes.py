@@ -97,6 +97,7 @@ def normalized(axes: Sequence[int] | np.ndarray, rank: int) -> list[int]:
 
 def axis_mask(axes: Tensor, rank: int | Tensor) -> Tensor:
     """A bool vector of length ``rank``, true at the axes (which may be negative)."""
+    axes = tf.reshape(axes, [-1])
     count = tf.cast(rank, axes.dtype)
     positive = tf.where(axes < 0, axes + count, axes)
     return tf.reduce_any(tf.range(count) == positive[:, tf.newaxis], axis=0)

@@ -66,9 +66,9 @@ def affine_grid(t: Translation, theta: Tensor, size: Tensor, *, align_corners: i
     wide = tf.float64 if theta.dtype == tf.float64 else tf.float32
     theta = of_rank(theta, 3)
     entries = None if size.shape.rank is None else size.shape[0]
-    if theta.shape[1] is None and entries is None:
+    if entries is None and theta.shape[1] is None:
         raise t.fail("the number of the image's axes is not known", "make size a constant, or of fixed length")
-    spatial = theta.shape[1] or entries - 2
+    spatial = theta.shape[1] if entries is None else entries - 2
     lengths = [tf.cast(size, tf.int32)[2 + i] for i in range(spatial)]
     steps = [_steps(length, align_corners, wide) for length in lengths]
     # Coordinates are listed from the innermost axis outwards, and a 1 for the translation.

@@ -111,9 +111,9 @@ def compress(t: Translation, input: Tensor, condition: Tensor, *, axis: int | No
     return tf.gather(tf.reshape(input, [-1]), chosen) if axis is None else tf.gather(input, chosen, axis=axis)
 
 
-@maps("Unique", fidelity=BITWISE, audited=28)
+@maps("Unique", needs=[known_rank(0, when=lambda node: "axis" in node.attributes)], fidelity=BITWISE, audited=28)
 def unique(t: Translation, X: Tensor, *, axis: int | None, sorted: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    items = tf.reshape(X, [-1]) if axis is None else _swapped(X, axis)
+    items = tf.reshape(X, [-1]) if axis is None else _swapped(X, axis, t.rank(X))
     rows = key_columns(items)
     order = sorted_order(rows)
     ranked = tf.gather(rows, order)
@@ -129,12 +129,12 @@ def unique(t: Translation, X: Tensor, *, axis: int | None, sorted: int) -> tuple
         inverse = tf.gather(tf.cast(tf.argsort(by_occurrence), tf.int64), inverse)
     counts = tf.math.unsorted_segment_sum(tf.ones_like(inverse), inverse, tf.size(firsts))
     kept = tf.gather(items, firsts)
-    return kept if axis is None else _swapped(kept, axis), tf.cast(firsts, tf.int64), inverse, counts
+    return kept if axis is None else _swapped(kept, axis, t.rank(X)), tf.cast(firsts, tf.int64), inverse, counts
 
 
-def _swapped(tensor: Tensor, axis: int) -> Tensor:
+def _swapped(tensor: Tensor, axis: int, rank: int) -> Tensor:
     """The tensor with this axis and the first exchanged."""
-    order = list(range(tensor.shape.rank))
+    order = list(range(rank))
     order[0], order[axis] = order[axis], order[0]
     return tf.transpose(tensor, order)
 
