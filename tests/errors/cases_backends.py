@@ -53,6 +53,10 @@ _CIRCLE = """(float[N,1] x) => (float[N,1] y) {
     target_treeids=[0], target_nodeids=[1], target_ids=[0], target_weights=[1.0]
   >(x)
 }"""
+_AFFINE = "(float[1,K,L] t, int64[R] s) => (float[M] y) { y = AffineGrid(t, s) }"
+_BATCHES = """(float[2,3,1] x, float[1,1,1] w, float[1,1,1] r, float[1,4,1] h) => (float[M] y) {
+  y = RNN<hidden_size=1>(x, w, r, , , h)
+}"""
 _SEQUENCE = """(float[2] x) => (float[2] y) {
   s = SequenceConstruct(x, x) i = Constant<value_int=5>() y = SequenceAt(s, i)
 }"""
@@ -65,8 +69,10 @@ CASES = [
     _rankless("conv", "y = Conv(t, t)"),
     _rankless("one-hot", _ONE_HOT),
     _rankless("tensor-scatter", "y = TensorScatter(t, t)", 24),
-    _rankless("top-k", "k = Constant<value_ints=[1]>() y, j = TopK(t, k)"),
+    _rankless("unique", "y = Unique<axis=1>(t)"),
     _case("no-rank-for-col2im", _COL2IM),
+    _case("no-axes-for-affine-grid", _AFFINE),
+    _case("recurrent-batches-differ", _BATCHES),
     _case("no-size-for-deform-conv", _DEFORM),
     _case("no-size-for-conv", _CONV),
     _case("resize-of-an-unknown-mode", _RESIZE),
