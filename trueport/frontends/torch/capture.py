@@ -15,18 +15,15 @@ from trueport.fidelity import EXACT, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, inference, make_call, port_of
 from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_shapes, widened_example
+from trueport.frontends.torch.exporting import exporting
 from trueport.frontends.torch.failures import DECIDED, explain
 from trueport.frontends.torch.guards import heard_guards
 from trueport.frontends.torch.probe import settled_bounds
-from trueport.frontends.torch.quantization import open_quantized
-from trueport.frontends.torch.quiet import quiet
-from trueport.frontends.torch.recurrence import open_sequences
 from trueport.frontends.torch.rewrite import rewritten
 from trueport.frontends.torch.sources import Opened, TorchOptions, open_source
 from trueport.frontends.torch.state import refuse_hidden_state
 from trueport.ir.ports import Port
 from trueport.versions.python import add_note
-from trueport.versions.torch import keep_triton_out
 
 __all__ = ["TorchCaptured", "capture_torch"]
 
@@ -139,8 +136,7 @@ def _settled(module: Any, call: Call, dims: tuple[OpenDim, ...], strict: bool) -
 def _exported(module: Any, call: Call, dims: Sequence[OpenDim], strict: bool) -> Any:
     args, kwargs = call.filled(widened_example(call, dims))
     shapes = torch_shapes(module.forward, call, dims) if dims else None
-    keep_triton_out()
-    with inference(module), quiet(), open_sequences(), open_quantized(), heard_guards() as decided:
+    with inference(module), exporting(), heard_guards() as decided:
         try:
             return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)
         except torch._dynamo.exc.UserError as error:

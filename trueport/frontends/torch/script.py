@@ -17,6 +17,7 @@ from trueport.frontends.torch.call import inference
 from trueport.frontends.torch.capture import TorchCaptured
 from trueport.frontends.torch.quiet import quiet
 from trueport.quoting import one_line
+from trueport.versions.torch import without_triton
 
 __all__ = ["translate_script"]
 
@@ -32,7 +33,7 @@ def translate_script(captured: TorchCaptured) -> ir.Model:
     written = io.BytesIO()
     args, kwargs = captured.call.filled([tensor.clone() for tensor in captured.call.tensors])
     try:
-        with inference(captured.module), quiet(), _unlogged():
+        with without_triton(), inference(captured.module), quiet(), _unlogged():
             torch.onnx.export(
                 captured.module,
                 (*args, *kwargs.values()),

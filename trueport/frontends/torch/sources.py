@@ -21,6 +21,7 @@ from trueport.frontends.torch.quantization import known_quantized_operators
 from trueport.frontends.torch.quiet import quiet
 from trueport.quiet import start_up_hidden
 from trueport.quoting import one_line
+from trueport.versions.torch import without_triton
 
 __all__ = ["Opened", "TorchOptions", "is_torch", "open_source"]
 
@@ -115,7 +116,7 @@ def _exported(path: Path, names: Sequence[str], trust: bool) -> Any:
         check_exported(path, names)
     known_quantized_operators()
     try:
-        with quiet(), nullcontext() if trust else tensors_only():
+        with without_triton(), quiet(), nullcontext() if trust else tensors_only():
             program = torch.export.load(str(path))
             program.module()  # what is wrong with constants and guards shows only here
             return program

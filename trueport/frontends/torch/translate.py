@@ -18,10 +18,9 @@ from trueport.errors import ConversionError, Unsupported
 from trueport.fidelity import EXACT, UNSUPPORTED, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.capture import TorchCaptured
+from trueport.frontends.torch.exporting import exporting
 from trueport.frontends.torch.places import line_of
-from trueport.frontends.torch.quantization import known_quantized_operators, open_quantized
-from trueport.frontends.torch.quiet import quiet
-from trueport.frontends.torch.recurrence import open_sequences
+from trueport.frontends.torch.quantization import known_quantized_operators
 from trueport.frontends.torch.registry import TORCH_COMPLEX
 from trueport.frontends.torch.script import translate_script
 from trueport.ir.dtypes import numpy_dtype
@@ -98,7 +97,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
 
 
 def _export(program: Any, table: Mapping[Any, Callable[..., Any]]) -> Any:
-    with quiet(), torch.no_grad(), open_sequences(), open_quantized():
+    with exporting(), torch.no_grad():
         return torch.onnx.export(
             program,
             dynamo=True,

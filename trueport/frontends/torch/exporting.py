@@ -1,0 +1,21 @@
+"""What holds while PyTorch captures or decomposes a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.quantization import open_quantized
+from trueport.frontends.torch.quiet import quiet
+from trueport.frontends.torch.recurrence import open_sequences
+from trueport.versions.torch import int64_indices, without_triton
+
+__all__ = ["exporting"]
+
+
+@contextmanager
+def exporting() -> Iterator[None]:
+    """Within it PyTorch's exporter is quiet, keeps sequences open, and types every value as its kernels do."""
+    with without_triton(), quiet(), open_sequences(), open_quantized(), int64_indices(torch):
+        yield
