@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import trueport
-from trueport.versions.torch import int64_indices, lacks, without_triton
+from trueport.versions.torch import int64_indices, lacks, own_translations_first, without_triton
 
 
 @pytest.mark.parametrize(("loaded", "hidden"), [((), False), (("tensorflow",), True)])
@@ -82,3 +82,17 @@ def test_what_is_computed_from_counts_has_the_type_of_pytorch(tmp_path: Path) ->
     for want, have in zip(_Counts()(x), got, strict=True):
         np.testing.assert_array_equal(have, want.numpy())
         assert have.dtype == want.numpy().dtype
+
+
+def test_a_custom_translation_comes_first_where_signatures_are_compared() -> None:
+    def match(node: Any, overloads: Any) -> Any:
+        return None, "no signature fits"
+
+    own, builtin = (SimpleNamespace(onnx_function=custom, is_custom=custom) for custom in (True, False))
+    dispatching = SimpleNamespace(get_matching_overload=match)
+    with own_translations_first(dispatching):
+        assert dispatching.get_matching_overload(None, [builtin, own])[0] is True
+        assert dispatching.get_matching_overload(None, [builtin])[0] is None
+    assert dispatching.get_matching_overload is match
+    with own_translations_first(SimpleNamespace()):
+        pass

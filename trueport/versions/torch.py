@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-__all__ = ["int64_indices", "lacks", "without_triton"]
+__all__ = ["int64_indices", "lacks", "own_translations_first", "script_exporter", "without_triton"]
 
 _NOT_IN_ALL = {"aten::cholesky": "PyTorch 2.15 has aten::linalg_cholesky only"}
 """Operators that translations are declared for and that a supported version lacks."""
@@ -46,6 +47,37 @@ def _with_int64(implementation: Callable[..., Any], torch: Any) -> Callable[...,
         return values, *(index.new_empty(index.shape, dtype=torch.int64) for index in indices)
 
     return called
+
+
+@contextlib.contextmanager
+def own_translations_first(dispatching: Any) -> Iterator[None]:
+    """Within it the exporter takes a custom translation for every node of its operator.
+
+    ``dispatching``: the exporter's module of that name. In PyTorch 2.8 it compares the types of a node with the
+    signature of a translation, and takes ``*args`` for one argument; in later versions it does not compare.
+    """
+    match = getattr(dispatching, "get_matching_overload", None)
+    if match is None:
+        yield
+        return
+
+    def chosen(node: Any, overloads: Sequence[Any]) -> Any:
+        custom = [overload.onnx_function for overload in overloads if overload.is_custom]
+        return (custom[0], "a custom translation") if custom else match(node, overloads)
+
+    dispatching.get_matching_overload = chosen
+    try:
+        yield
+    finally:
+        dispatching.get_matching_overload = match
+
+
+def script_exporter() -> Any:
+    """Return the module of the exporter for scripted modules; it was moved in PyTorch 2.9."""
+    try:
+        return importlib.import_module("torch.onnx._internal.torchscript_exporter.utils")
+    except ModuleNotFoundError:
+        return importlib.import_module("torch.onnx.utils")
 
 
 @contextlib.contextmanager

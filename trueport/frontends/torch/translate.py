@@ -28,7 +28,7 @@ from trueport.ir.marks import mark_trained
 from trueport.ir.provenance import LOCATION, ORIGIN
 from trueport.mapping.registry import Finding, Reason, Registry
 from trueport.quoting import one_line
-from trueport.versions.torch import lacks
+from trueport.versions.torch import lacks, own_translations_first
 
 __all__ = ["Translated", "translate"]
 
@@ -37,6 +37,7 @@ _OPSET = 18
 _TORCH = "torch"
 _MAX_REFUSED = 64
 _REGISTRATION = "torch.onnx._internal.exporter._registration"
+_DISPATCHING = "torch.onnx._internal.exporter._dispatching"
 _STACK = "pkg.torch.onnx.stack_trace"
 _SCOPES = "pkg.torch.onnx.name_scopes"
 _MISSING = re.compile(
@@ -97,7 +98,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
 
 
 def _export(program: Any, table: Mapping[Any, Callable[..., Any]]) -> Any:
-    with exporting(), torch.no_grad():
+    with exporting(), own_translations_first(importlib.import_module(_DISPATCHING)), torch.no_grad():
         return torch.onnx.export(
             program,
             dynamo=True,
