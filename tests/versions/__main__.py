@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.versions import exchange
@@ -109,14 +109,23 @@ def _run_exchange(chosen: Set, names: Sequence[str], cache: Path, commit: str) -
         exchange.run(here, "write", files, saved_here)
         (folder / "ready").touch()
     if READ in names:
-        _keep(chosen, READ, _cell(exchange.exchanged(there, files, saved_here), commit), cache)
+        _keep(chosen, READ, _compared(lambda: exchange.exchanged(there, files, saved_here), commit), cache)
     if WRITTEN in names:
         shutil.rmtree(saved_there, ignore_errors=True)
-        exchange.run(there, "write", files, saved_there)
-        _keep(chosen, WRITTEN, _cell(exchange.exchanged(here, files, saved_there), commit), cache)
+
+        def write_and_load() -> dict[str, str]:
+            exchange.run(there, "write", files, saved_there)
+            return exchange.exchanged(here, files, saved_there)
+
+        _keep(chosen, WRITTEN, _compared(write_and_load, commit), cache)
 
 
-def _cell(differences: dict[str, str], commit: str) -> Cell:
+def _compared(compare: Callable[[], dict[str, str]], commit: str) -> Cell:
+    """Return the cell of a comparison by model; a process that ends with an error is one failure."""
+    try:
+        differences = compare()
+    except (RuntimeError, subprocess.CalledProcessError) as error:
+        return Cell(commit, failed=1, failures=(f"{error}: {getattr(error, 'stderr', '')}"[-500:],))
     wrong = tuple(f"{name}: {why}" for name, why in differences.items() if why)
     return Cell(commit, passed=len(differences) - len(wrong), failed=len(wrong), failures=wrong)
 
