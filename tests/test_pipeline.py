@@ -14,6 +14,7 @@ from onnx import TensorProto
 import trueport
 from tests.models import model_of, relu_chain, weighted
 from trueport.fidelity import Fidelity, Verdict
+from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
 
 X = oh.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
 Y = oh.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
@@ -178,3 +179,20 @@ def test_containers_and_parts_are_shown() -> None:
     text = str(trueport.convert(model_of(nodes, [scale, items], [same, last], opset=25, ir_version=12)).report)
     assert "'scale': FLOAT8E8M0 is carried as its bits in UINT8" in text
     assert "sequence carried as: 'items' → 'items__values', 'items__shapes', 'items__ranks'" in text
+
+
+@pytest.mark.parametrize("drawing", ["source_graph", "refined", "target_graph"])
+def test_a_drawing_that_fails_does_not_lose_the_conversion(
+    drawing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("while/NextIteration:0")
+
+    monkeypatch.setattr(OnnxToTensorflow, drawing, fail)
+    report = trueport.convert_file(relu_chain(), tmp_path / "saved")
+    (remark,) = [remark for remark in report.remarks if remark.rule == "drawing"]
+    assert "can't be drawn: KeyError: 'while/NextIteration:0'" in remark.because
+    assert report.comparison is not None and report.comparison.verdict == Verdict.FAITHFUL
+    assert report.graphs is None
+    assert (tmp_path / "saved" / "saved_model.pb").is_file()
+    assert "can&#x27;t be drawn" in report.to_html() or "can't be drawn" in report.to_html()

@@ -61,6 +61,15 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sys.modules.pop("acme_ops", None)
 
 
+def test_an_entry_point_in_the_current_folder_is_not_loaded(
+    installed: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Modules may be found there, because the user named one; a package that lies there was named by nobody."""
+    monkeypatch.chdir(tmp_path / "site")
+    with pytest.raises(Unsupported, match=r"com\.acme::Scale has no mapping"):
+        trueport.convert(scaled(), verify=False)
+
+
 def test_without_a_declaration_it_is_refused() -> None:
     with pytest.raises(Unsupported, match=r"com\.acme::Scale has no mapping"):
         trueport.convert(scaled(), verify=False)

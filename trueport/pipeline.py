@@ -6,16 +6,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trueport import __version__
 from trueport.backends.writing.claim import claimed, write_failures_named
 from trueport.checking.assess import refusals, refuse_unsupported
-from trueport.checking.remarks import Remark
+from trueport.checking.remarks import Remark, Severity
 from trueport.checking.rules import examine
 from trueport.errors import ConversionError, UsageError
 from trueport.fidelity import UNSUPPORTED
+from trueport.quoting import one_line
 from trueport.report.artifacts import describe_artifact, describe_setting
 from trueport.report.data import Report, users_operators
 from trueport.report.graphs import Graph, joined
@@ -33,6 +35,7 @@ __all__ = ["Conversion", "check", "convert", "convert_file"]
 _FORMS: Mapping[str, Form] = {".onnx": "onnx", ".tflite": "tflite"}
 _OTHER_FORMS = (".keras", ".h5", ".pb", ".pt2")
 Progress = Callable[[str], None]
+Drawing = TypeVar("Drawing")
 
 
 @dataclass
@@ -45,6 +48,8 @@ class Job:
     before: Graph | None = None
     """the source's graph, taken down before anything changes it"""
     remarks: tuple[Remark, ...] = ()
+    undrawn: tuple[Remark, ...] = ()
+    """what the report can't show, and why"""
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -56,9 +61,19 @@ class Job:
     def analyse(self, *, draw: bool = True) -> None:
         with self.stage("capture"):
             self.route.capture()
-            self.before = self.route.source_graph() if draw else None
+            self.before = self._drawn("the source", self.route.source_graph) if draw else None
         with self.stage("canonicalize"):
             self.route.canonicalize()
+
+    def _drawn(self, what: str, draw: Callable[[], Drawing]) -> Drawing | None:
+        """What the report shows of a model; a failure is remarked on, and stops no conversion."""
+        try:
+            return draw()
+        except Exception as error:  # whatever it is: the converted model does not depend on the drawing
+            because = f"{what} can't be drawn: {type(error).__name__}: {one_line(error, 200)}"
+            remark = Remark("drawing", Severity.NOTE, because, "report it with the model; the conversion is whole")
+            self.undrawn = (*self.undrawn, remark)
+            return None
 
     def emit(self) -> Any:
         refuse_unsupported(self.route.findings)
@@ -120,7 +135,7 @@ class Job:
             findings=self.route.findings,
             losses=tuple(self.route.losses),
             captured_by=self.route.captured_by,
-            remarks=self.remarks,
+            remarks=(*self.remarks, *self.undrawn),
             seconds=self.seconds,
             users_operators=users_operators(self.route.findings),
         )
@@ -130,8 +145,10 @@ class Job:
     ) -> Report:
         with self.stage("report"):
             inputs, outputs = self.route.ports()
-            before = self.route.refined(self.before) if self.before else None
-            after = self.route.target_graph()
+            before = self._drawn("the source", partial(self.route.refined, self.before)) if self.before else None
+            after = self._drawn("the target", self.route.target_graph)
+            nodes = self.route.findings_by_node()
+            graphs = self._drawn("both models", partial(joined, before, after, nodes)) if before and after else None
             found = replace(
                 self.check_report(),
                 target=target,
@@ -142,7 +159,7 @@ class Job:
                 went_in=describe_artifact(before, self.route.name, Path(self.route.name)) if before else None,
                 came_out=describe_artifact(after, target, written) if after else None,
                 setting=describe_setting(__version__),
-                graphs=joined(before, after, self.route.findings_by_node()) if before and after else None,
+                graphs=graphs,
             )
         return replace(found, seconds=dict(self.seconds))
 

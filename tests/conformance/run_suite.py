@@ -36,13 +36,12 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("pattern", nargs="?", default="")
     parser.add_argument("--op", help="only cases whose model uses this operator at its top level")
-    parser.add_argument("--without", default="$^", metavar="PATTERN", help="cases that are not run")
     parser.add_argument("--failing", default="$^", metavar="PATTERN", help="cases that are known to fail, and must")
     parser.add_argument("-v", action="store_true", help="full tracebacks")
     arguments = parser.parse_args()
     outcome: collections.Counter[str] = collections.Counter()
     for name, case in suite.cases().items():
-        if not re.search(arguments.pattern, name) or re.search(arguments.without, name):
+        if not re.search(arguments.pattern, name):
             continue
         if arguments.op and arguments.op not in suite.operators(suite.model_of(case)):
             continue

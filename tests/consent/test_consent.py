@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +13,7 @@ import trueport
 from tests.command_line import Cli
 from tests.consent import keras_files, onnx_files, other_files, script_files, tensorflow_files, torch_files
 from tests.consent.case import Hostile
+from tests.consent.limits import limited
 
 FILES = [
     *torch_files.FILES,
@@ -39,7 +36,7 @@ def test_nothing_runs(case: Hostile, tmp_path: Path, cli: Cli) -> None:
     folder, canary = _laid_out(tmp_path)
     for command in case.build(folder, canary):
         try:
-            with _limited():
+            with limited(_SECONDS):
                 done = cli(*command)
         finally:  # also where a command fails: it may have executed something before
             assert not _executed(canary), f"{command[0]} executed it"
@@ -78,17 +75,3 @@ def _laid_out(tmp_path: Path) -> tuple[Path, Path]:
 def _executed(canary: Path) -> bool:
     """True if the canary, or a file whose name begins like it, is there: TensorFlow adds endings."""
     return any(canary.parent.glob(f"{canary.name}*"))
-
-
-@contextmanager
-def _limited() -> Iterator[None]:
-    def stop(*_: Any) -> None:
-        raise TimeoutError(f"took longer than {_SECONDS} s")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(_SECONDS)
-    try:
-        yield
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)

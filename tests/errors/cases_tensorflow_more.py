@@ -215,12 +215,50 @@ def _empty_graph() -> None:
     trueport.convert("empty.pb", to="onnx", outputs=["y"])
 
 
+def _handle_input() -> Any:
+    return tf.compat.v1.placeholder(tf.resource, [], name="handle")
+
+
+def _of_two_conditions(x: Any) -> None:
+    first, second = raw.Switch(data=x, pred=x[0] > 0.0), raw.Switch(data=x, pred=x[1] > 0.0)
+    raw.Merge(inputs=[first.output_false, second.output_true], name="y")
+
+
+def _array_with_gradients(x: Any) -> None:
+    array = raw.TensorArrayV3(size=3, dtype=tf.float32)
+    found = raw.TensorArrayGradV3(handle=array.handle, flow_in=array.flow, source="gradients")
+    raw.TensorArrayReadV3(handle=found.grad_handle, index=0, flow_in=found.flow_out, dtype=tf.float32, name="y")
+
+
+def _with_a_reference(x: Any) -> Any:
+    off, on = raw.Switch(data=x, pred=x[0] > 0.0)
+    return raw.Merge(inputs=[off, on]).output + raw.VariableV2(shape=[3], dtype=tf.float32)
+
+
+def _from_metagraph(change: Callable[[], Any], **options: Any) -> None:
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        tf.identity(v1.placeholder(tf.float32, [3], name="x") + v1.get_variable("v", [3]), name="y")
+        session.run(v1.global_variables_initializer())
+        v1.train.Saver().save(session, "./model")
+    change()
+    trueport.convert("model.meta", to="onnx", verify=False, **options)
+
+
+def _break_metagraph() -> None:
+    Path("model.meta").write_bytes(tf.compat.v1.MetaGraphDef().SerializeToString())
+
+
 _SOURCES = [
     converted("turned-without-channels", lambda x: x + 1, FLOAT(2, 3), inputs_as_nchw=["x"]),
     Case("tf-keras-model-that-was-never-called", _never_called),
     Case("tf-keras-on-another-backend", _on_another_backend),
     Case("tf-graph-without-nodes", _empty_graph),
-    _from_graph("graph-without-outputs", lambda x: tf.nn.relu(x, name="y")),
+    _from_graph("graph-without-outputs", lambda x: tf.constant(1.0)),
+    _from_graph("graph-with-variables", lambda x: tf.identity(tf.Variable([1.0, 2.0, 3.0], name="v") + x, name="y")),
+    _from_graph(
+        "graph-with-a-handle", lambda x: raw.ReadVariableOp(resource=_handle_input(), dtype=tf.float32, name="y")
+    ),
     _from_graph("graph-without-that-tensor", lambda x: tf.nn.relu(x, name="y"), outputs=["z"]),
     _from_graph(
         "graph-that-needs-more-inputs",
@@ -228,14 +266,26 @@ _SOURCES = [
         inputs=["x"],
         outputs=["y"],
     ),
+    _from_graph("output-in-a-branch", lambda x: raw.Switch(data=x, pred=x[0] > 0.0)[1] + 1.0, outputs=["add"]),
+    _from_graph("branches-of-two-conditions", _of_two_conditions, outputs=["y"]),
     _from_graph(
-        "branch-of-tensorflow-1",
-        lambda x: raw.Merge(inputs=raw.Switch(data=x, pred=tf.constant(True)), name="y"),
-        outputs=["y"],
+        "output-that-is-an-array", lambda x: raw.TensorArrayV3(size=3, dtype=tf.float32, name="y"), outputs=["y:1"]
     ),
-    _from_graph(
-        "loop-of-tensorflow-1", lambda x: raw.Exit(data=raw.Enter(data=x, frame_name="loop"), name="y"), outputs=["y"]
+    _from_graph("array-with-gradients", _array_with_gradients, outputs=["y"]),
+    converted("variable-in-a-function", _with_a_reference, FLOAT(3)),
+    converted(
+        "strings-that-are-not-utf-8",
+        lambda x: tf.strings.join([x, tf.constant([b"\xff"])]),
+        tf.TensorSpec([1], tf.string),
     ),
+    converted(
+        "separator-that-is-not-utf-8",
+        lambda x: tf.strings.split(x, b"\xff").to_tensor(),
+        tf.TensorSpec([1], tf.string),
+    ),
+    Case("tf-metagraph-without-outputs", lambda: _from_metagraph(lambda: None)),
+    Case("tf-metagraph-without-checkpoint", lambda: _from_metagraph(Path("model.index").unlink, outputs=["y"])),
+    Case("tf-metagraph-that-is-broken", lambda: _from_metagraph(_break_metagraph, outputs=["y"])),
     _from_call("function-that-is-lost", _lost),
     _from_call("function-with-an-open-type", _open_type),
     _from_call("function-with-an-open-attribute", _open_flag),

@@ -253,21 +253,6 @@ def test_control_flow_in_a_saved_model(tmp_path: Path) -> None:
     assert [op for op in op_types(agree(str(tmp_path), *X)) if op in ("Loop", "If")] == ["Loop", "If"]
 
 
-@pytest.mark.parametrize(("build", "says"), [(True, "branch of TensorFlow 1"), (False, "loop of TensorFlow 1")])
-def test_control_flow_of_tensorflow_1_is_refused(build: bool, says: str) -> None:
-    graph = tf.Graph()
-    with graph.as_default():
-        x = tf.compat.v1.placeholder(tf.float32, [None, 3], name="x")
-        if build:
-            off, on = tf.raw_ops.Switch(data=x, pred=tf.reduce_sum(x) > 0.0)
-            tf.raw_ops.Merge(inputs=[off + 1.0, on * 2.0], name="y")
-        else:
-            entered = tf.raw_ops.Enter(data=x, frame_name="loop")
-            tf.raw_ops.Exit(data=entered, name="y")
-    with pytest.raises(TrueportError, match=says):
-        convert(graph.as_graph_def(), to="onnx", verify=False, outputs=["y"])
-
-
 def test_summaries_are_not_written(tmp_path: Path) -> None:
     writer = tf.summary.create_file_writer(str(tmp_path))
 

@@ -41,3 +41,12 @@ def test_running_over_infinities(function: Callable[..., Any]) -> None:
 
 def test_running_double() -> None:
     agree(tf.math.cumulative_logsumexp, [RNG.normal(size=9) * 30], [RNG.normal(size=3)])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("function", [tf.math.cumprod, tf.math.cumulative_logsumexp, tf.cumsum])
+def test_of_nothing(function: Any, axis: int) -> None:
+    """Neither no steps nor no rows: both end the process, or the run, in some releases of ONNX Runtime."""
+    rows = [np.linspace(-2, 2, 3 * count, dtype=np.float32).reshape(count, 3) for count in (4, 0, 1)]
+    agree(lambda x: function(x, axis, exclusive=True, reverse=True), *((x,) for x in rows))
+    agree(lambda x: function(x, axis), *((x.T,) for x in rows))

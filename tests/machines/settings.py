@@ -30,8 +30,6 @@ class Setting:
     variables: Mapping[str, str] = field(default_factory=dict)
     suite: tuple[str, ...] = ()
     """arguments for tests/conformance/run_suite.py: cases that can't pass"""
-    failing: Mapping[str, int] = field(default_factory=dict)
-    """how many tests of a part can't pass"""
     masked: bool = False
     """ONNX Runtime sees a CPU with AVX2 and nothing newer"""
 
@@ -67,8 +65,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(
         "XLA",
         {"TF_XLA_FLAGS": "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"},
-        ("--without", xla.CORRUPTING, "--failing", "|".join(xla.FAILING.values())),
-        {"integers, convolutions": sum(xla.FAILING_ON_INTEGERS.values())},
+        ("--failing", "|".join(xla.FAILING.values())),
     ),
     Setting(
         "a CPU with AVX2 only",

@@ -11,6 +11,7 @@ import numpy as np
 
 from trueport.consent.archives import check_size
 from trueport.errors import UsageError
+from trueport.ir.files import kind_if_irregular
 from trueport.quoting import plain_text
 from trueport.report.plain import plain
 
@@ -25,7 +26,9 @@ def read_inputs(options: Sequence[str]) -> dict[str, Any]:
         if not separator or not name:
             raise UsageError(f"{option!r} is not NAME=FILE", where="--input")
         if not Path(file).is_file():
-            raise UsageError(f"there is no file {file!r}", where=f"--input {name}")
+            kind = kind_if_irregular(Path(file))
+            reason = f"expected a regular file, got {kind}: {file!r}" if kind else f"there is no file {file!r}"
+            raise UsageError(reason, where=f"--input {name}")
         try:
             loaded = np.load(file, allow_pickle=False)
             if isinstance(loaded, np.lib.npyio.NpzFile):

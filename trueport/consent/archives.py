@@ -7,17 +7,30 @@ import os
 import stat
 import struct
 import zipfile
+import zlib
+from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trueport.errors import InvalidModel
 
-__all__ = ["check_members", "check_size", "member_names", "parse_json"]
+__all__ = ["check_members", "check_size", "member_names", "parse_json", "read_member"]
 
 _END = struct.Struct("<4s4H2LH")
 _END_64 = struct.Struct("<4sQ2H2L4Q")
 _LOCATOR = struct.Struct("<4sLQL")
 _LOCATOR_MAGIC = b"PK\x06\x07"
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    LZMAError,
+    OSError,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+)
+"""What zipfile raises for members that are broken, encrypted, or packed in a way that it does not know."""
 _MEMBERS = 100_000
 _RATIO = 100
 _ALWAYS_RIGHT = 2**30
@@ -53,14 +66,35 @@ def check_members(archive: zipfile.ZipFile, where: str, *, ignore_case: bool = F
                 remedy="pack the files again, each once",
             )
         seen[key] = name
+        _check_header(archive, member, where)
     return list(seen.values())
+
+
+def read_member(archive: zipfile.ZipFile, name: str, where: str) -> bytes:
+    """Return a member's content; raise `InvalidModel` if it is broken or encrypted."""
+    try:
+        return archive.read(name)
+    except _UNREADABLE as error:
+        raise _unreadable(name, where, error) from error
+
+
+def _check_header(archive: zipfile.ZipFile, member: zipfile.ZipInfo, where: str) -> None:
+    """Refuse a member that its own header calls by another name than the list of members, or that can't be unpacked."""
+    try:
+        archive.open(member).close()
+    except _UNREADABLE as error:
+        raise _unreadable(member.filename, where, error) from error
+
+
+def _unreadable(name: str, where: str, error: Exception) -> InvalidModel:
+    return InvalidModel(f"its member {name!r} cannot be read: {error}", where=where, remedy="pack the files again")
 
 
 def _check_directory(archive: zipfile.ZipFile, where: str) -> None:
     """Refuse an archive whose list of members is not where it says.
 
     Python looks for the list just before the record that ends the archive, other readers at the offset that this record
-    states: each may find a list of its own.
+    states: each may find a list of its own. Data before the first member may be a file of another format to them.
     """
     file = archive.fp
     assert file is not None
@@ -71,9 +105,11 @@ def _check_directory(archive: zipfile.ZipFile, where: str) -> None:
     if len(tail) == _END_64.size + _LOCATOR.size + _END.size and tail[_END_64.size :].startswith(_LOCATOR_MAGIC):
         record = _LOCATOR.unpack(tail[_END_64.size : -_END.size])[2]
         stated = _END_64.unpack(tail[: _END_64.size])[9] if record == end - _LOCATOR.size - _END_64.size else -1
-    if stated != archive.start_dir:
+    starts = [member.header_offset for member in archive.infolist()]
+    if stated != archive.start_dir or min(starts, default=0) != 0:
         raise InvalidModel(
-            "its list of members is not where it says: which members are read depends on the reader",
+            "its list of members is not where it says, or its first member not at the start: which members are read "
+            "depends on the reader",
             where=where,
             remedy="pack the files again",
         )

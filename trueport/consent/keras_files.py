@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import sys
 import zipfile
@@ -9,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from trueport.consent.archives import member_names, parse_json
+from trueport.consent.archives import member_names, parse_json, read_member
 from trueport.consent.refusing import refuse_without_trust
 from trueport.consent.tensorflow_operators import EFFECTS
-from trueport.errors import InvalidModel
 from trueport.lazy import LazyModule
 
 __all__ = ["check_keras", "foreign_parts", "read_config", "unknown_classes", "walk"]
@@ -47,8 +47,6 @@ _OP_LAYERS = {"TFOpLambda": "function", "ClassMethod": "cls_symbol", "SlicingOpL
 
 def check_keras(path: Path) -> None:
     """Refuse a file that has code, or names functions, classes or files beyond Keras and what is registered here."""
-    if not path.is_file():
-        raise InvalidModel("expected a file, got a folder", where=str(path), remedy="name a .keras or .h5 file")
     config = read_config(path)
     if isinstance(config, dict):
         # The outer model is not compiled; those inside of it would be.
@@ -62,7 +60,7 @@ def read_config(path: Path) -> Any:
     if path.suffix == ".keras":
         names = member_names(path)
         with zipfile.ZipFile(path) as archive:
-            return parse_json(archive.read(_CONFIG), str(path), _CONFIG) if _CONFIG in names else {}
+            return parse_json(read_member(archive, _CONFIG, str(path)), str(path), _CONFIG) if _CONFIG in names else {}
     try:
         with h5py.File(path) as file:
             held = file.attrs.get("model_config")
@@ -200,7 +198,7 @@ def _outside(path: Path) -> list[str]:
             members = [name for name in archive.namelist() if name.endswith(".h5")]
             found: list[str] = []
             for name in members:
-                with archive.open(name) as content, h5py.File(content) as file:
+                with h5py.File(io.BytesIO(read_member(archive, name, str(path)))) as file:
                     found += _external(file, f"{name}: ", set())
             return found
     except OSError:

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from trueport.consent.archives import parse_json
+from trueport.consent.archives import parse_json, read_member
 from trueport.consent.refusing import refuse_without_trust
 from trueport.consent.torch_program import reasons_against
 from trueport.lazy import LazyModule
@@ -61,9 +61,9 @@ def _reasons(archive: zipfile.ZipFile, names: Sequence[str], where: str) -> Iter
     pickled, objects = set(), set()
     for name in names:
         if _PROGRAM.fullmatch(name):
-            yield from reasons_against(parse_json(archive.read(name), where, name))
+            yield from reasons_against(parse_json(read_member(archive, name, where), where, name))
         elif _PAYLOADS.fullmatch(name):
-            payloads = _payloads(parse_json(archive.read(name), where, name))
+            payloads = _payloads(parse_json(read_member(archive, name, where), where, name))
             pickled |= {_last(path) for path, by_pickle in payloads if by_pickle}
             objects |= {path for path, _ in payloads if path.startswith(_OBJECTS)}
     for name in names:
@@ -75,7 +75,7 @@ def _reasons(archive: zipfile.ZipFile, names: Sequence[str], where: str) -> Iter
         elif any(part.casefold().startswith(_OBJECTS) for part in name.split("/")):
             yield f"member {name!r} is a pickled Python object, which would run code when it is read"
         elif own in pickled or _PICKLED.fullmatch(name) or (not _RAW.fullmatch(name) and _looks_pickled(archive, name)):
-            yield from _unless_tensors(archive.read(name), name)
+            yield from _unless_tensors(read_member(archive, name, where), name)
     known = {_last(name) for name in names}
     yield from (f"a constant {path!r} is a Python object" for path in sorted(objects) if _last(path) not in known)
 

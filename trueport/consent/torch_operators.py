@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from trueport.consent.archives import read_member
 from trueport.consent.refusing import refuse_without_trust
 
 __all__ = ["NAMESPACES", "OPERATORS", "check_script", "effect_of"]
@@ -38,6 +39,7 @@ NAMESPACES = {
     "aoti": "loads compiled code",
     "inductor": "loads compiled code",
 }
+_OLD_FORM = re.compile(r"(.*/)?model\.json", re.IGNORECASE)
 _GAP = r"(?:\s|\\|#[^\n]*\n)*"
 _ATTRIBUTE = re.compile(rf"\.{_GAP}(\w+)")
 _GETATTR = re.compile(r"\bgetattr\b")
@@ -55,8 +57,10 @@ def check_script(path: Path, names: Iterable[str]) -> None:
     reasons = []
     with zipfile.ZipFile(path) as archive:
         for name in names:
+            if _OLD_FORM.fullmatch(name):
+                reasons.append(f"member {name!r} is of an old form of TorchScript, whose code may be in any member")
             if "/code/" in name.casefold() and not name.endswith(".debug_pkl"):
-                code = archive.read(name).decode("utf-8", errors="replace")
+                code = read_member(archive, name, str(path)).decode("utf-8", errors="replace")
                 reasons += [f"{operator} in {name!r} {effect}" for operator, effect in _operators(code)]
     refuse_without_trust(path, reasons)
 

@@ -32,7 +32,10 @@ _FUNCTION = re.compile(
 )
 _METHODS = frozenset(("size", "stride", "storage_offset", "dim", "numel"))
 _FIELDS = _METHODS | {"ndim", "shape", "dtype", "device"}
-_FACTORIES = frozenset(("builtins", "collections"))
+_FACTORIES = frozenset(
+    f"builtins.{name}"
+    for name in ("bool", "bytes", "complex", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple")
+) | frozenset(f"collections.{name}" for name in ("Counter", "OrderedDict", "defaultdict", "deque"))
 _PARTS = (
     ast.Expression,
     ast.BinOp,
@@ -65,8 +68,8 @@ def reasons_against(program: Any) -> Iterator[str]:
         for guard in part.get("guards_code") or ():
             if not _computes(str(guard)):
                 yield f"guards_code {guard!r} is Python code in the place of a condition on sizes"
-        if "default_factory_module" in part and part["default_factory_module"] not in _FACTORIES:
-            name = f"{part['default_factory_module']}.{part.get('default_factory_name')}"
+        name = f"{part.get('default_factory_module')}.{part.get('default_factory_name')}"
+        if "default_factory_module" in part and name not in _FACTORIES:
             yield f"default_factory_module: {name} would be called"
         if "__enum__" in part:
             yield f"__enum__: {part.get('fqn')} would be imported"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueport.errors import InvalidModel
+from trueport.ir.files import check_regular
 from trueport.ir.ports import Port
 
 __all__ = ["ARTIFACT_MAP", "ArtifactMap", "InnerValue", "StoredWeight"]
@@ -67,6 +68,7 @@ class ArtifactMap:
         file = folder / ARTIFACT_MAP
         if not file.exists():
             return None
+        check_regular(file)
         try:
             return cls._from_json(json.loads(file.read_text(encoding="utf-8")), str(file))
         except (OSError, ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:

@@ -26,7 +26,7 @@ from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
 from trueport.quoting import one_line
 
-__all__ = ["Builder", "known_array"]
+__all__ = ["Builder", "known_array", "text_tensor"]
 
 Operand = ir.Value | np.ndarray | np.generic | Sequence[int] | int | None
 
@@ -101,8 +101,7 @@ class Builder:
         found = np.asarray(array)
         key = (found.dtype, found.shape, repr(found.tolist()) if found.dtype == object else found.tobytes())
         if found.size > _SMALL or key not in self._constants:
-            tensor = ir.StringTensor(_encoded(found)) if found.dtype == object else ir.tensor(found)
-            made = self.stored(tensor, name)
+            made = self.stored(text_tensor(found) if found.dtype == object else ir.tensor(found), name)
             if found.size > _SMALL:
                 return made
             self._constants[key] = made
@@ -186,6 +185,11 @@ def _data(values: Iterable[ir.Value]) -> dict[str, onnx.TensorProto]:
         for value in values
         if value.const_value is not None and value.const_value.size <= _SMALL
     }
+
+
+def text_tensor(array: np.ndarray) -> ir.StringTensor:
+    """A tensor of strings; bytes that are not UTF-8 stay what they are."""
+    return ir.StringTensor(_encoded(array))
 
 
 def _encoded(array: np.ndarray) -> np.ndarray:

@@ -18,8 +18,12 @@ import onnx
 from onnx.external_data_helper import ExternalDataInfo
 
 from trueport.errors import InvalidModel
+from trueport.ir.files import kind_if_irregular
 
 __all__ = ["DataFiles", "check_external_data", "embed_external_data", "external_tensors", "locate_external_data"]
+
+_IN_MEMORY = "*/_ORT_MEM_ADDR_/*"
+"""A location that ONNX Runtime takes for no file: the offset is a pointer."""
 
 
 @dataclass(frozen=True)
@@ -132,11 +136,23 @@ def _file(name: str, folders: tuple[Path, Path], at: str) -> Path:
     """Return the file that a location names, after all symbolic links."""
     found = next((folder / name for folder in folders if (folder / name).is_file()), folders[0] / name)
     inside = any(_is_within(found, folder) for folder in folders)
+    if name.startswith(_IN_MEMORY):
+        raise InvalidModel(
+            f"its external data {name!r} is an address in memory to ONNX Runtime",
+            where=at,
+            remedy="keep external data beside the model and name it by a relative path",
+        )
     if not name or os.path.isabs(name) or Path(os.path.normpath(name)).parts[:1] == ("..",) or not inside:
         raise InvalidModel(
             f"its external data {name!r} leads out of the model's folder",
             where=at,
             remedy="keep external data beside the model and name it by a relative path",
+        )
+    if kind := kind_if_irregular(found):
+        raise InvalidModel(
+            f"its external data {name!r} must be a regular file, got {kind}",
+            where=at,
+            remedy="copy its content to a file beside the model",
         )
     if not found.is_file():
         raise InvalidModel(

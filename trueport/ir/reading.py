@@ -9,6 +9,7 @@ import onnx
 
 from trueport.errors import InvalidModel
 from trueport.ir.external import embed_external_data, external_tensors, locate_external_data
+from trueport.ir.files import check_regular
 from trueport.ir.functions import check_functions
 from trueport.quoting import plain_text
 
@@ -17,6 +18,7 @@ __all__ = ["read_located", "read_proto", "read_whole"]
 
 def read_proto(path: Path) -> onnx.ModelProto:
     """Without the weights that lie in files of their own."""
+    check_regular(path)
     if path.stat().st_size == 0:
         raise InvalidModel("the file is empty", where=str(path), remedy="fetch or export it again")
     try:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
+import sys
 from collections.abc import Callable, Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, distributions
 from pathlib import Path
 from types import ModuleType
 
 from trueport.consent.folders import find_modules_here
 from trueport.errors import UsageError
+from trueport.ir.files import kind_if_irregular
 from trueport.mapping.registry import Registry
 from trueport.quiet import start_up_hidden
 from trueport.quoting import plain_text
@@ -24,7 +27,7 @@ ENTRY_POINTS = "trueport.ops"
 def with_user_ops(registry: Registry, ops: Sequence[str | Path | ModuleType]) -> Registry:
     """The registry with the users' declarations before its own: those of all entry points, and before them
     those given: a file, a module's name, or the module itself."""
-    installed = [_run(entry.load, f"entry point {entry.name!r}") for entry in entry_points(group=ENTRY_POINTS)]
+    installed = [_run(entry.load, f"entry point {entry.name!r}") for entry in _entry_points()]
     given = [op if isinstance(op, ModuleType) else _load(str(op)) for op in ops]
     try:
         return registry.extended(*installed).extended(*given)
@@ -32,11 +35,26 @@ def with_user_ops(registry: Registry, ops: Sequence[str | Path | ModuleType]) ->
         raise UsageError(str(error), where="--ops", remedy="declare an operator in one module only") from error
 
 
+def _entry_points() -> list[EntryPoint]:
+    """Return those of installed packages: not of those in the current folder, even where modules are found there."""
+    here = os.path.realpath(os.getcwd())
+    elsewhere = [path for path in sys.path if path and os.path.realpath(path) != here]
+    found = {
+        (distribution.name, entry.name): entry
+        for distribution in reversed(list(distributions(path=elsewhere)))
+        for entry in distribution.entry_points
+        if entry.group == ENTRY_POINTS
+    }
+    return [found[key] for key in sorted(found)]
+
+
 def _load(name: str) -> ModuleType:
     path = Path(name)
     find_modules_here()
     if path.suffix == ".py" and not path.is_file():
-        raise UsageError("there is no such file", where=f"--ops {name}")
+        kind = kind_if_irregular(path)
+        reason = f"expected a regular file, got {kind}" if kind else "there is no such file"
+        raise UsageError(reason, where=f"--ops {name}", remedy="name a .py file")
     return _run(lambda: _from_file(path) if path.suffix == ".py" else importlib.import_module(name), f"--ops {name}")
 
 

@@ -127,9 +127,16 @@ def _arithmetic(
             return None
         size = max(len(left), len(right)) if left and right else 0
         pairs = zip(left * size if len(left) == 1 else left, right * size if len(right) == 1 else right, strict=True)
-        return tuple(compute(a, b) if isinstance(a, int) and isinstance(b, int) else open_as(a, b) for a, b in pairs)
+        return tuple(
+            _within(compute(a, b)) if isinstance(a, int) and isinstance(b, int) else open_as(a, b) for a, b in pairs
+        )
 
     return rule
+
+
+def _within(number: int | None) -> int | None:
+    """Return an integer that int64 holds; squared again and again, others would fill the memory."""
+    return number if number is not None and -(2**63) <= number < 2**63 else None
 
 
 def _product(a: Dim, b: Dim) -> Dim:

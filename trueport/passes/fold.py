@@ -26,11 +26,12 @@ from onnx_ir.passes.common import RemoveUnusedNodesPass
 from trueport.ir.dtypes import BOOL, FLOATS, INTEGERS, STRINGS
 from trueport.ir.layouts import compose, held_names, identity, rewrite_held
 from trueport.passes.dims import OpenDims
+from trueport.passes.result_sizes import bytes_of_result
 
 __all__ = ["fold_constants"]
 
-SIZE_LIMIT = 1 << 16
-"""Elements of a result that is computed here."""
+SIZE_LIMIT = 1 << 19
+"""Bytes of a result that is computed here."""
 WEIGHT_BYTES = 4096
 """Constants above this size are weights or tables."""
 
@@ -92,10 +93,10 @@ def _fold_node(node: ir.Node, folding: _Folding) -> None:
         return
     if not all(value is None or _is_constant(value) for value in node.inputs):
         return
-    if _may_compute(node, folding):
-        _replace(node, _evaluate(node), folding)
-    else:
+    if not _may_compute(node, folding):
         _fold_view(node, folding)
+    elif (arrays := _evaluate(node)) is not None:
+        _replace(node, arrays, folding)
 
 
 def _is_constant(value: ir.Value) -> bool:
@@ -110,8 +111,12 @@ def _may_compute(node: ir.Node, folding: _Folding) -> bool:
     if any(tensor.nbytes > WEIGHT_BYTES for tensor in _constants(node) if tensor.dtype not in STRINGS):
         return False
     dtypes = [value.dtype for value in node.outputs] + [tensor.dtype for tensor in _constants(node)]
-    if any(dtype is None for dtype in dtypes) or _result_size(node) > SIZE_LIMIT:
+    if any(dtype is None for dtype in dtypes):
         return False
+    return _is_in_table(node, dtypes) and bytes_of_result(node, folding.model.opset_imports[""]) <= SIZE_LIMIT
+
+
+def _is_in_table(node: ir.Node, dtypes: Sequence[ir.DataType | None]) -> bool:
     if all(dtype in _EXACT_TYPES for dtype in dtypes):
         return node.op_type in _ON_INTEGERS
     if not all(dtype in FLOATS | _EXACT_TYPES for dtype in dtypes):
@@ -122,24 +127,18 @@ def _may_compute(node: ir.Node, folding: _Folding) -> bool:
     return node.op_type in _ON_FLOATS and any(value.meta.get(_COMPUTED) for value in floats)
 
 
-def _result_size(node: ir.Node) -> int:
-    """Elements of the largest result, as far as shapes tell; operators that can grow without telling are refused."""
-    sizes = [0]
-    for value in node.outputs:
-        if value.shape is not None and value.shape.is_static():
-            sizes.append(int(np.prod(value.shape.numpy(), dtype=np.int64)))
-        elif node.op_type in {"ConstantOfShape", "Expand", "Pad", "Range", "Tile", "OneHot", "EyeLike"}:
-            return SIZE_LIMIT + 1
-    return max(sizes)
-
-
-def _evaluate(node: ir.Node) -> list[np.ndarray]:
+def _evaluate(node: ir.Node) -> list[np.ndarray] | None:
+    """Return the results; None where the operands are wrong, such as an index out of bounds: the runtime says so."""
     feeds = {
         value.name or "": np.asarray(value.const_value.numpy())
         for value in node.inputs
         if value is not None and value.const_value is not None
     }
-    return [np.asarray(result) for result in ReferenceEvaluator(ir.to_proto(node)).run(None, feeds)]
+    try:
+        with np.errstate(divide="raise"):
+            return [np.asarray(result) for result in ReferenceEvaluator(ir.to_proto(node)).run(None, feeds)]
+    except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError):
+        return None
 
 
 def _replace(node: ir.Node, arrays: Sequence[np.ndarray], folding: _Folding) -> None:

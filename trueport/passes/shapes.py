@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import onnx
 import onnx.shape_inference
 import onnx_ir as ir
@@ -9,16 +11,34 @@ import onnx_ir as ir
 from trueport.errors import InvalidModel
 from trueport.ir.maps import is_map
 from trueport.ir.skeleton import skeleton
+from trueport.passes.followed import hide, nodes_to_hide
 from trueport.quoting import one_line
 
 __all__ = ["infer_shapes"]
 
+_MAX_ROUNDS = 4
+"""Each round lets nodes be followed by value whose operands the round before has shown to be small."""
+
 
 def infer_shapes(model: ir.Model) -> None:
     """Fill in what inference finds; that types fit the schemas was checked when the model was loaded."""
+    hidden = nodes_to_hide(model, None)
+    if hidden:
+        _infer(model, hidden, by_value=False)
+        hidden = nodes_to_hide(model, None)
+    for _ in range(_MAX_ROUNDS):
+        _infer(model, hidden, by_value=True)
+        fewer = nodes_to_hide(model, hidden)
+        if fewer >= hidden:
+            return
+        hidden = fewer
+
+
+def _infer(model: ir.Model, hidden: Collection[ir.Node], *, by_value: bool) -> None:
+    bare = skeleton(model)
     try:
         inferred = onnx.shape_inference.infer_shapes(
-            skeleton(model), check_type=False, strict_mode=False, data_prop=True
+            hide(model, bare, hidden) if by_value else bare, check_type=False, strict_mode=False, data_prop=by_value
         )
     except onnx.shape_inference.InferenceError as error:
         raise InvalidModel(

@@ -23,7 +23,7 @@ def mark_sized_by_data(model: ir.Model) -> None:
 def _sweep(graph: ir.Graph, open_values: set[ir.Value], given: set[str | None]) -> None:
     for node in graph:
         reached = not open_values.isdisjoint(node.inputs)
-        if reached and node.inputs[0] in open_values:
+        if reached and node.inputs[0] in open_values and _has_open_rows(node.inputs[0], given):
             node.meta[SIZED_BY_DATA] = True
         opens = reached or _makes_sizes(node)
         for body in _bodies(node):
@@ -46,7 +46,17 @@ def _bodies(node: ir.Node) -> list[ir.Graph]:
 
 
 def _is_open(value: ir.Value, given: set[str | None]) -> bool:
+    """True if any size may follow from data: NonZero has it in its last axis, and rows are gathered by that."""
     if value.shape is None or not value.shape.rank():
         return True
-    first = value.shape[0]
-    return first == 0 if isinstance(first, int) else first.value not in given
+    return any(_may_be_zero(dim, given) for dim in value.shape)
+
+
+def _has_open_rows(value: ir.Value | None, given: set[str | None]) -> bool:
+    if value is None or value.shape is None or not value.shape.rank():
+        return value is not None
+    return _may_be_zero(value.shape[0], given)
+
+
+def _may_be_zero(dim: int | ir.SymbolicDim, given: set[str | None]) -> bool:
+    return dim == 0 if isinstance(dim, int) else dim.value not in given

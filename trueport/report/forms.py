@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from trueport.errors import UsageError
+from trueport.ir.files import kind_if_irregular
 from trueport.report.data import Report
 from trueport.report.schema import upgraded
 
@@ -26,6 +27,10 @@ def check_form(path: Path) -> None:
 
 def read_report(path: Path) -> str:
     """The text of a report that was written as JSON."""
+    if kind := kind_if_irregular(path):
+        raise UsageError(
+            f"expected a regular file, got {kind}", where=str(path), remedy="name a report that was written as JSON"
+        )
     try:
         text = path.read_text(encoding="utf-8")
         upgraded(json.loads(text))

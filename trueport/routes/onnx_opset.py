@@ -20,6 +20,7 @@ import onnx_ir as ir
 from trueport.backends.onnx.amend import amend
 from trueport.backends.onnx.kernels import fit_kernels, lacking, newest_opset, runs_alike
 from trueport.backends.onnx.oldest import OLDEST_RUNTIME, READABLE_OPSET, kernels_of_oldest
+from trueport.backends.onnx.runtime_bugs import avoid_runtime_bugs
 from trueport.checking.rules.base import Hit
 from trueport.ir.places import op_id
 from trueport.ir.schemas import history
@@ -66,6 +67,7 @@ def settle_opset(
 def _bring(model: ir.Model, opset: int, kernels: Sequence[Kernel], *, amends: bool) -> None:
     lacks = lacking(kernels, opset)
     amend(model, lacks, only_missing=not amends)
+    avoid_runtime_bugs(model)
     lower_model(model, opset, apart=lacks)
     fit_kernels(model, kernels)
 

@@ -10,6 +10,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.onnx.save import write_onnx
+from trueport.backends.onnx.texts import refuse_other_bytes
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import UsageError
 from trueport.frontends.tensorflow.capture import Captured
@@ -76,6 +77,7 @@ class TensorflowToOnnx(Route):
     def emit(self) -> ir.Model:
         if not self._arranged:
             self.losses += arrange_for_onnx(self.graph())
+            refuse_other_bytes(self.graph())
             self.needs = settle_opset(self.graph(), self._opset, cpu_kernels(), amends=True)
             assert self._captured is not None
             settle_outputs(self.graph().graph, self._captured.outputs)

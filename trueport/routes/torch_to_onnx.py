@@ -98,7 +98,8 @@ class TorchToOnnx(Route):
         assert translated is not None
         eager = functools.partial(run_eager, captured.module, captured.call)
         inner = functools.partial(run_inner, translated.program, captured.call) if translated.program else None
-        return [TorchModel(eager, captured.inputs, captured.outputs, inner)]
+        bounds = {(dim.input, dim.axis): (dim.low, dim.high) for dim in captured.dims}
+        return [TorchModel(eager, captured.inputs, captured.outputs, inner, bounds)]
 
     def oracle(self) -> Oracle | str:
         return TorchOracle(self.captured)

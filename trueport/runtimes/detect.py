@@ -10,6 +10,7 @@ import onnx
 import onnx_ir as ir
 
 from trueport.errors import InvalidModel, MissingDependency
+from trueport.ir.files import check_regular
 from trueport.ir.maps import to_proto
 from trueport.ir.reading import read_whole
 from trueport.mapping.declare import OpMapping
@@ -38,6 +39,8 @@ def load_model(
     place = Path(path)
     if not place.exists():
         raise InvalidModel("there is no such file or folder", where=str(path))
+    if not place.is_dir():
+        check_regular(place)
     if (place / "saved_model.pb").is_file():
         require_to_run("tensorflow")
         return SavedModel(place, trust=trust, **settings)

@@ -13,6 +13,7 @@ import onnx_ir as ir
 from trueport.consent.tensorflow_files import check_saved_model
 from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import ArtifactMap, InnerValue
+from trueport.ir.files import check_regular_below
 from trueport.ir.ports import Port, natural_order, pack, unpack
 from trueport.lazy import LazyModule
 from trueport.quoting import one_line
@@ -208,6 +209,7 @@ class SavedModel(FunctionModel):
     """A SavedModel's signature, called with the source's names."""
 
     def __init__(self, folder: str | Path, *, signature: str = "serving_default", trust: bool = False) -> None:
+        check_regular_below(Path(folder))
         if not trust:
             check_saved_model(Path(folder))
         try:

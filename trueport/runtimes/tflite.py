@@ -16,6 +16,7 @@ import onnx_ir as ir
 from trueport.consent.tensorflow_files import check_tflite
 from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import InnerValue
+from trueport.ir.files import check_regular
 from trueport.ir.ports import Port, pack, unpack
 from trueport.quiet import framework_warnings_hidden, tensorflow_lines_hidden
 from trueport.quoting import one_line, plain_text
@@ -201,6 +202,7 @@ class TfliteModel(Model):
 
 
 def _read(path: Path) -> bytes:
+    check_regular(path)
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -16,6 +16,7 @@ import numpy as np
 from trueport.consent.archives import check_size
 from trueport.consent.folders import find_modules_here
 from trueport.errors import UsageError
+from trueport.ir.files import kind_if_irregular
 from trueport.ir.ports import Port
 from trueport.quiet import start_up_hidden
 from trueport.quoting import plain_text
@@ -69,7 +70,9 @@ def _from_word(word: str) -> Iterator[Any]:
 
 def _load(file: Path) -> Any:
     if not file.is_file():
-        raise UsageError("there is no such file", where=f"data {file}", remedy="name a file that is there")
+        kind = kind_if_irregular(file)
+        reason = f"expected a regular file, got {kind}" if kind else "there is no such file"
+        raise UsageError(reason, where=f"data {file}", remedy="name a file that is there")
     try:
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):
@@ -113,6 +116,8 @@ def _from_loader(word: str) -> Iterator[Any]:
 def _module(place: str, word: str) -> ModuleType:
     try:
         if place.endswith(".py"):
+            if kind := kind_if_irregular(Path(place)):
+                raise ImportError(f"expected a regular file, got {kind}")
             spec = importlib.util.spec_from_file_location(Path(place).stem, place)
             assert spec is not None
             assert spec.loader is not None

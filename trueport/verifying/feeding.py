@@ -16,13 +16,15 @@ from trueport.verifying.hints import Hints, graph_hints
 from trueport.verifying.inputs import Plan, make_inputs, plan_inputs
 from trueport.verifying.oracle import OnnxOracle, Oracle
 from trueport.verifying.pairing import PairedModel
-from trueport.verifying.sizes import Dims
+from trueport.verifying.sizes import Dims, open_dims
 from trueport.verifying.verify import accepts
 
 __all__ = ["Feeding", "conversion_inputs", "feed"]
 
 _QUICK = 2
 """Sets for a first look: ordinary numbers at the smallest sizes, and the graph's boundaries at other sizes."""
+_QUICK_DYNAMIC = 3
+"""Where dims are dynamic, also ordinary numbers at sizes of which no fraction is an integer."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) 
     """The user's, or else a few sets: for a conversion that is looked at as soon as it is made."""
     if data is not None:
         return named_samples(data, source.inputs)
-    return make_inputs(source.inputs, graph, samples=_QUICK, accepts=lambda feeds: accepts(source, feeds))
+    samples = _QUICK_DYNAMIC if open_dims(source.inputs) else _QUICK
+    return make_inputs(source.inputs, graph, samples=samples, accepts=lambda feeds: accepts(source, feeds))
 
 
 def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle | str) -> Plan:

@@ -13,9 +13,9 @@ __all__ = ["Dims", "Sizes", "dim_key", "open_dims", "plan_sizes"]
 Dims = Mapping[str, Sequence[int]]
 """Sizes by the name of a dim; a ``range`` is a bound: both ends are used, and a prime between them."""
 
-_ROWS = ((1, 1, 1, 1, 1), (3, 5, 7, 2, 11), (2, 4, 3, 6, 5), (8, 7, 9, 5, 6))
+_ROWS = ((1, 1, 1, 1, 1), (3, 5, 7, 2, 11), (7, 23, 17, 13, 19), (2, 4, 3, 6, 5), (8, 7, 9, 5, 6))
 """Sizes by row and dim. The first row is the smallest; in the others no two dims are alike, so that an axis taken for
-another shows."""
+another shows. The third has odd sizes large enough that a fraction of one, rounded in another way, shows as well."""
 _SCALED_ROWS = ((1, 1, 1, 1, 1), (1, 2, 1, 2, 1), (2, 1, 2, 1, 2))
 _SCALES = (1, 8, 32, 64, 128, 224)
 """Many networks refuse small inputs: what is tried for all dims but the batch, until the source takes it."""

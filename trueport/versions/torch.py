@@ -11,7 +11,11 @@ from typing import Any
 
 __all__ = ["int64_indices", "lacks", "own_translations_first", "script_exporter", "without_triton"]
 
-_NOT_IN_ALL = {"aten::cholesky": "PyTorch 2.15 has aten::linalg_cholesky only"}
+_NOT_IN_ALL = {
+    "aten::cholesky": "PyTorch 2.15 has aten::linalg_cholesky only",
+    "aten::_upsample_lanczos2d_aa": "came with PyTorch 2.13",
+    "aten::_upsample_lanczos2d_aa.vec": "came with PyTorch 2.13",
+}
 """Operators that translations are declared for and that a supported version lacks."""
 
 _WITH_INDICES = ("_unique2", "unique_dim", "unique_consecutive")
@@ -20,7 +24,8 @@ _WITH_INDICES = ("_unique2", "unique_dim", "unique_consecutive")
 
 def lacks(torch: Any, operator: str) -> bool:
     """True if the installed PyTorch (``torch``, the module) lacks an operator that others have: no program uses it."""
-    space, _, name = operator.partition("::")
+    space, _, rest = operator.partition("::")
+    name = rest.partition(".")[0]
     return operator in _NOT_IN_ALL and not hasattr(getattr(torch.ops, space), name)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.clustering import clustering_of
 from trueport.backends.tensorflow.context import Translation
 from trueport.backends.tensorflow.dtypes import onnx_dtype
 from trueport.backends.tensorflow.passage import captured
@@ -122,7 +123,7 @@ class Scope:
         assert mapping is not None, "what has no mapping is refused before"
         schema = canonical_schema(node.op_type, node.domain)
         try:
-            with tf.name_scope(_scope_name(node)):
+            with tf.name_scope(_scope_name(node)), clustering_of(node, mapping):
                 bound = bind(node, schema, mapping.handler, mapping.ignores)
                 made = bound.call(mapping.handler, Translation(node, self), self._reader(node, mapping))
         except TrueportError as error:

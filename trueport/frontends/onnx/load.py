@@ -22,6 +22,7 @@ from trueport.frontends.onnx.dialect import rehome_runtime_operators
 from trueport.frontends.onnx.sparse import densified
 from trueport.frontends.onnx.unpack import folder_until_exit
 from trueport.ir.external import check_external_data, locate_external_data
+from trueport.ir.files import check_regular
 from trueport.ir.maps import from_proto
 from trueport.ir.reading import read_proto
 from trueport.ir.schemas import CANONICAL_OPSETS, EXPERIMENTAL_OPERATORS, canonical_schema, schema_at
@@ -73,6 +74,7 @@ def unpacked(path: Path) -> Path:
         raise InvalidModel("there is no such file", where=str(path))
     if path.is_dir():
         raise InvalidModel("is a folder, not an ONNX file", where=str(path), remedy="name the .onnx file inside it")
+    check_regular(path)
     return _from_zip(path) if zipfile.is_zipfile(path) else path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,15 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from trueport.errors import InvalidModel
 from trueport.ir.external import embed_external_data
+from trueport.quoting import plain_text
 
 __all__ = ["densified"]
+
+_ALWAYS_RIGHT = 2**26
+"""Bytes of a dense tensor; how few values a small one has does not matter."""
+_RATIO = 1000
 
 
 def densified(proto: onnx.ModelProto, folder: Path) -> onnx.ModelProto:
@@ -58,7 +65,21 @@ def _dense(sparse: onnx.SparseTensorProto, name: str, folder: Path) -> onnx.Tens
     embed_external_data((sparse.values, sparse.indices), folder)
     values, indices = numpy_helper.to_array(sparse.values), numpy_helper.to_array(sparse.indices)
     dims = tuple(sparse.dims)
-    array = np.zeros(dims, values.dtype)
-    linear = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), dims)
-    array.reshape(-1)[linear] = values
+    whole = math.prod(dims) * max(1, values.itemsize)
+    if whole > max(_ALWAYS_RIGHT, _RATIO * (values.nbytes + indices.nbytes)):
+        raise InvalidModel(
+            f"{values.size} values in a sparse tensor of {list(dims)} would take {whole} bytes when it is made dense",
+            where=f"sparse tensor {name!r}",
+            remedy="store the tensor dense",
+        )
+    try:
+        array = np.zeros(dims, values.dtype)
+        linear = indices if indices.ndim == 1 else np.ravel_multi_index(tuple(indices.T), dims)
+        array.reshape(-1)[linear] = values
+    except (ValueError, IndexError) as error:
+        raise InvalidModel(
+            f"its values and indices do not fit its dims {list(dims)}: {plain_text(error)}",
+            where=f"sparse tensor {name!r}",
+            remedy="export the model again",
+        ) from error
     return numpy_helper.from_array(array, name)

@@ -97,7 +97,9 @@ def _counts(begin: Any, end: Any, steps: Mapping[str, np.ndarray]) -> bool:
     if begin.name not in names:
         return False
     added = operands[1 - names.index(begin.name)]
-    step = steps[added.name] if added.name in steps else tf.get_static_value(added)
+    step = steps.get(added.name)
+    if step is None and added.shape.rank == 0:
+        step = tf.get_static_value(added)
     return step is not None and np.ndim(step) == 0 and int(step) == 1
 
 

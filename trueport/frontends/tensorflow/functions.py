@@ -9,7 +9,7 @@ from typing import Any
 from trueport.errors import InvalidModel
 from trueport.quoting import one_line
 
-__all__ = ["FunctionLibrary"]
+__all__ = ["FunctionLibrary", "called_functions"]
 
 _FILLS = ("InitializeTable", "LookupTable")
 """How the names of operations begin that change a table, which is no variable."""
@@ -32,7 +32,7 @@ class FunctionLibrary:
         """Whether an operation does more than make its outputs: sets a variable, prints, checks."""
         if not operation.op_def.is_stateful:
             return False
-        bodies = [self.body(graph, name) for name in _called(operation)]
+        bodies = [self.body(graph, name) for name in called_functions(operation)]
         return not operation.outputs or any(self.acts(body, op) for body in bodies for op in body.get_operations())
 
     def written(self, graph: Any) -> frozenset[int]:
@@ -43,7 +43,7 @@ class FunctionLibrary:
             handles = [(at, places[t.name]) for at, t in enumerate(operation.inputs) if t.name in places]
             if handles and not operation.outputs and not operation.type.startswith(_FILLS):
                 found.update(place for _, place in handles)
-            for body in (self.body(graph, name) for name in _called(operation)) if handles else ():
+            for body in (self.body(graph, name) for name in called_functions(operation)) if handles else ():
                 # What comes before a function's own inputs chooses the function.
                 before = len(operation.inputs) - len(body.inputs)
                 inside = self.written(body)
@@ -70,7 +70,9 @@ class FunctionLibrary:
             )
         to_graph = importlib.import_module("tensorflow.python.framework.function_def_to_graph")
         try:
-            return to_graph.function_def_to_graph(definition, input_shapes=None if shapes is None else list(shapes))
+            # Functions that the function calls are looked up in the graph that is current.
+            with graph.as_default():
+                return to_graph.function_def_to_graph(definition, input_shapes=None if shapes is None else list(shapes))
         except (TypeError, ValueError) as error:
             raise InvalidModel(
                 f"TensorFlow can't make its graph: {one_line(error, 200)}",
@@ -79,7 +81,7 @@ class FunctionLibrary:
             ) from error
 
 
-def _called(operation: Any) -> list[str]:
+def called_functions(operation: Any) -> list[str]:
     """Names of the functions that an operation runs."""
     attributes = operation.node_def.attr.values()
     single = [a.func.name for a in attributes if a.WhichOneof("value") == "func"]

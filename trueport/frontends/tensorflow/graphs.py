@@ -2,31 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import importlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture
 from trueport.frontends.tensorflow.functions import FunctionLibrary
+from trueport.frontends.tensorflow.tf1_flow import uses_tf1_flow
+from trueport.frontends.tensorflow.tf1_replay import instantiate
+from trueport.ir.files import check_regular
+from trueport.ir.ports import natural_order
 from trueport.quoting import one_line, plain_text
 
-__all__ = ["cut_function", "graph_function", "holds_state", "read_graph_def", "stateful_function"]
+__all__ = [
+    "cut_function",
+    "flat_function",
+    "graph_function",
+    "holds_state",
+    "read_graph_def",
+    "replayed",
+]
 
 
 def read_graph_def(path: Path) -> Any:
-    """A binary GraphDef."""
+    """A GraphDef, binary or as text (``tf.io.write_graph`` writes text unless it is told not to)."""
+    check_regular(path)
+    content = path.read_bytes()
     graph_def = tf.compat.v1.GraphDef()
     try:
-        graph_def.ParseFromString(path.read_bytes())
+        graph_def.ParseFromString(content)
     except Exception as error:  # protobuf's error type differs between its implementations
-        raise InvalidModel(
-            f"is no binary GraphDef: {plain_text(error)}",
-            where=str(path),
-            remedy="for a SavedModel name the folder, not saved_model.pb",
-        ) from error
+        graph_def = _parsed_text(content)
+        if graph_def is None:
+            raise InvalidModel(
+                f"is no binary GraphDef: {plain_text(error)}",
+                where=str(path),
+                remedy="for a SavedModel name the folder, not saved_model.pb",
+            ) from error
     if not graph_def.node:
         raise InvalidModel(
             "holds no node", where=str(path), remedy="for a SavedModel name the folder, not saved_model.pb"
@@ -34,29 +50,103 @@ def read_graph_def(path: Path) -> Any:
     return graph_def
 
 
-def graph_function(graph_def: Any, inputs: Sequence[str] | None, outputs: Sequence[str], border: Border) -> Captured:
-    """A GraphDef between named tensors; its placeholders are the inputs when none are named."""
-    placeholders = [f"{node.name}:0" for node in graph_def.node if node.op == "Placeholder"]
-    feeds = [_tensor_name(name) for name in inputs or placeholders]
+def _parsed_text(content: bytes) -> Any:
+    """A GraphDef written as text; None for anything else."""
+    text_format = importlib.import_module("google.protobuf.text_format")
+    try:
+        return text_format.Parse(content.decode(), tf.compat.v1.GraphDef())
+    except (UnicodeDecodeError, text_format.ParseError):
+        return None
+
+
+def graph_function(
+    graph_def: Any, inputs: Sequence[str] | None, outputs: Sequence[str] | None, border: Border
+) -> Captured:
+    """A GraphDef between named tensors; its placeholders are the inputs when none are named.
+
+    When no outputs are named, they are all tensors that no operation takes.
+    """
+    graph = _imported(graph_def)
+    fetches = [_tensor_name(name) for name in outputs or _results(graph)]
+    feeds = [_tensor_name(name) for name in inputs or _placeholders(graph, fetches if outputs is None else None)]
+    specs = _specs(graph, [_plain(name) for name in feeds], feeds)
+    _check_fed(graph, feeds, fetches)
+    _refuse_variables(graph, feeds, fetches)
+
+    def call(*tensors: Any) -> list[Any]:
+        return instantiate(graph, dict(zip(feeds, tensors, strict=True)), fetches)
+
+    return capture(call, specs, border=border, output_names=[_plain(name) for name in fetches], held=graph)
+
+
+def _imported(graph_def: Any) -> Any:
     graph = tf.Graph()
     try:
         with graph.as_default():
-            tf.graph_util.import_graph_def(graph_def, name="")
+            tf.graph_util.import_graph_def(without_references(graph_def), name="")
     except (TypeError, ValueError, tf.errors.OpError) as error:
         raise InvalidModel(
             f"TensorFlow can't read the graph: {one_line(error, 200)}",
             remedy="write it again with tf.io.write_graph(graph, folder, name, as_text=False)",
         ) from error
-    specs = [Spec(_plain(name), _spec(graph, name)) for name in feeds]
-    fetches = [_tensor_name(name) for name in outputs]
-    _check_fed(graph, feeds, fetches)
+    return graph
 
-    def call(*tensors: Any) -> list[Any]:
-        fed = dict(zip(feeds, tensors, strict=True))
-        found: list[Any] = tf.graph_util.import_graph_def(graph_def, input_map=fed, return_elements=fetches, name="")
-        return found
 
-    return capture(call, specs, border=border, output_names=[_plain(name) for name in outputs], held=graph_def)
+def without_references(graph_def: Any) -> Any:
+    """The graph with control flow on values where it has that on references, whose variables are frozen."""
+    kinds = {node.name: node.op for node in graph_def.node}
+    if set(kinds.values()) & _VARIABLES or not any(kind in _ON_REFERENCES for kind in kinds.values()):
+        return graph_def
+    copied = tf.compat.v1.GraphDef()
+    copied.CopyFrom(graph_def)
+    for node in copied.node:
+        if node.op in _ON_REFERENCES:
+            node.op = node.op.removeprefix("Ref")
+    return copied
+
+
+_ON_REFERENCES = frozenset(f"Ref{kind}" for kind in ("Switch", "Merge", "Enter", "Exit", "NextIteration", "Identity"))
+_NO_RESULTS = frozenset(("Const", "Placeholder", "PlaceholderWithDefault", "NoOp", "VarHandleOp", "LoopCond"))
+
+
+def _results(graph: Any) -> list[str]:
+    """Tensors of numbers or strings that no operation takes, in the order of the graph."""
+    found = [
+        operation.outputs[0].name
+        for operation in graph.get_operations()
+        if operation.outputs
+        and operation.type not in _NO_RESULTS
+        and not any(tensor.consumers() for tensor in operation.outputs)
+        and not operation._control_outputs
+        and operation.outputs[0].dtype.name not in ("resource", "variant")
+    ]
+    if not found:
+        raise UsageError(
+            "a GraphDef does not say which tensors are its outputs, and in this one each is taken by an operation",
+            remedy="name the outputs: --outputs y:0",
+        )
+    return found
+
+
+def _placeholders(graph: Any, fetches: Sequence[str] | None) -> list[str]:
+    """Placeholders; where the outputs are ``fetches``, those that they depend on."""
+    kept = {f"{operation.name}:0" for operation in graph.get_operations() if operation.type == "Placeholder"}
+    if fetches is not None:
+        kept &= {tensor.name for tensor in _ancestors(graph, fetches, ())}
+    return [f"{op.name}:0" for op in graph.get_operations() if f"{op.name}:0" in kept]
+
+
+def _refuse_variables(graph: Any, feeds: Sequence[str], fetches: Sequence[str]) -> None:
+    """A GraphDef holds no values of variables."""
+    reached = {tensor.op for tensor in _ancestors(graph, fetches, feeds) if tensor.name not in feeds}
+    held = sorted(op.name for op in reached if op.type in _VARIABLES | {"VarHandleOp"})
+    if held:
+        raise InvalidModel(
+            f"does not hold the values of the variables that it reads: {', '.join(held[:5])}{', …' * (len(held) > 5)}",
+            where="the GraphDef",
+            remedy="freeze it: tf.compat.v1.graph_util.convert_variables_to_constants(session, graph_def, outputs); "
+            "or convert the SavedModel",
+        )
 
 
 _VARIABLES = frozenset(("Variable", "VariableV2"))
@@ -68,32 +158,72 @@ def holds_state(function: Any) -> bool:
     return any(_is_state(operation) for operation in function.graph.get_operations())
 
 
-def stateful_function(function: Any, loaded: Any, border: Border) -> Captured:
-    """A signature of TensorFlow 1: its variables and tables taken out of the loaded graph with what they hold."""
+def flat_function(function: Any, owner: Any, border: Border) -> Captured:
+    """A function by its graph: one without a signature, or whose graph holds variables, tables or TensorFlow 1's loops.
+
+    Variables and tables that stand in the graph itself are taken out with what they hold.
+    """
     graph, captured = function.graph, function.captured_inputs
     own = [tensor.name for tensor in graph.inputs[: len(graph.inputs) - len(captured)]]
     taken = [tensor.name for tensor in graph.inputs[len(own) :]]
-    state = {
-        f"{operation.name}:0": _state(operation, loaded) for operation in graph.get_operations() if _is_state(operation)
-    }
-    names = list(function._arg_keywords)
-    specs = [Spec(name, _spec(graph, feed)) for name, feed in zip(names, own, strict=True)]
-    results = dict(zip(sorted(function.structured_outputs), (t.name for t in function.outputs), strict=True))
-    graph_def = graph.as_graph_def()
+    state = _states(graph, owner)
+    names = list(function._arg_keywords or ())
+    names = names if len(names) == len(own) else [_plain(name) for name in own]
+    specs = _specs(graph, names, own)
+    fetches = [tensor.name for tensor in function.outputs]
 
-    def read(value: Any) -> Any:
-        is_variable = isinstance(value, tf.Variable)
-        return value.read_value() if is_variable else tf.compat.v1.get_default_graph().capture(value)
-
-    def call(*tensors: Any) -> dict[str, Any]:
+    def call(*tensors: Any) -> Any:
         weights = [tf.compat.v1.get_default_graph().capture(tensor) for tensor in captured]
-        held = {name: read(value) for name, value in state.items()}
-        fed = {**dict(zip(own, tensors, strict=True)), **dict(zip(taken, weights, strict=True)), **held}
-        fetches = list(results.values())
-        found = tf.graph_util.import_graph_def(graph_def, input_map=fed, return_elements=fetches, name="")
-        return dict(zip(results, found, strict=True))
+        fed = {**dict(zip(own, tensors, strict=True)), **dict(zip(taken, weights, strict=True)), **_read_states(state)}
+        return _structured(function.structured_outputs, instantiate(graph, fed, fetches))
 
-    return capture(call, specs, border=border, held=(loaded, state))
+    output_names = [_plain(name) for name in fetches]
+    return capture(call, specs, border=border, output_names=output_names, held=(function, owner, state))
+
+
+def replayed(function: Any) -> Callable[..., Any]:
+    """The function; where it has control flow of TensorFlow 1, its graph with that in its newer form."""
+    if not uses_tf1_flow(function.graph, FunctionLibrary()):
+        return cast(Callable[..., Any], function)
+    graph, captured = function.graph, function.captured_inputs
+    own = [tensor.name for tensor in graph.inputs[: len(graph.inputs) - len(captured)]]
+    taken = [tensor.name for tensor in graph.inputs[len(own) :]]
+    fetches = [tensor.name for tensor in function.outputs]
+
+    def call(*positional: Any, **named: Any) -> Any:
+        given = [leaf for leaf in tf.nest.flatten((positional, named), expand_composites=True) if tf.is_tensor(leaf)]
+        order = list(function._arg_keywords or ())
+        tensors = [named[name] for name in order] if named and len(order) == len(own) == len(named) else given
+        weights = [tf.compat.v1.get_default_graph().capture(tensor) for tensor in captured]
+        fed = {**dict(zip(own, tensors, strict=True)), **dict(zip(taken, weights, strict=True))}
+        return _structured(function.structured_outputs, instantiate(graph, fed, fetches))
+
+    return call
+
+
+def _structured(structure: Any, tensors: Sequence[Any]) -> Any:
+    """Tensors as a function returns them: sorted dicts by key; None where it returns an operation."""
+    leaves = tf.nest.flatten(structure, expand_composites=True)
+    remaining = iter(tensors)
+    filled = [None if leaf is None else next(remaining, None) for leaf in leaves]
+    if sum(leaf is not None for leaf in leaves) != len(tensors):
+        return list(tensors)
+    packed = tf.nest.pack_sequence_as(structure, filled, expand_composites=True)
+    return {name: packed[name] for name in sorted(packed, key=natural_order)} if isinstance(packed, dict) else packed
+
+
+def _states(graph: Any, owner: Any) -> dict[str, Any]:
+    """Variables and tables in a graph, by the name of their tensor."""
+    held = [operation for operation in graph.get_operations() if _is_state(operation)]
+    return {f"{operation.name}:0": _state(operation, owner) for operation in held}
+
+
+def _read_states(states: Mapping[str, Any]) -> dict[str, Any]:
+    graph = tf.compat.v1.get_default_graph()
+    return {
+        name: value.read_value() if isinstance(value, tf.Variable) else graph.capture(value)
+        for name, value in states.items()
+    }
 
 
 def _is_state(operation: Any) -> bool:
@@ -117,18 +247,18 @@ def cut_function(
     names = list(inputs or inner.own)
     feeds = [_tensor_name(name) for name in inputs] if inputs else list(inner.own.values())
     fetches = [_tensor_name(name) for name in outputs] if outputs else list(inner.outputs)
-    specs = [Spec(_plain(name), _spec(inner.graph, feed)) for name, feed in zip(names, feeds, strict=True)]
+    specs = _specs(inner.graph, [_plain(name) for name in names], feeds)
     _check_fed(inner.graph, [*feeds, *inner.captured], fetches)
-    graph_def = inner.graph.as_graph_def()
+    state = _states(inner.graph, held if hasattr(held, "prune") else function)
 
     def call(*tensors: Any) -> list[Any]:
         graph = tf.compat.v1.get_default_graph()
         weights = {name: graph.capture(tensor) for name, tensor in inner.captured.items()}
-        fed = {**weights, **dict(zip(feeds, tensors, strict=True))}
-        found: list[Any] = tf.graph_util.import_graph_def(graph_def, input_map=fed, return_elements=fetches, name="")
-        return found
+        fed = {**weights, **_read_states(state), **dict(zip(feeds, tensors, strict=True))}
+        return instantiate(inner.graph, fed, fetches)
 
-    return capture(call, specs, border=border, output_names=[_plain(name) for name in fetches], held=held)
+    names = [_plain(name) for name in fetches]
+    return capture(call, specs, border=border, output_names=names, held=(held, state))
 
 
 @dataclass(frozen=True)
@@ -185,16 +315,8 @@ def _check_fed(graph: Any, feeds: Sequence[str], fetches: Sequence[str]) -> None
     """All tensors exist, and the outputs need no placeholder that is not fed."""
     for name in fetches:
         _spec(graph, name)
-    waiting = [graph.get_tensor_by_name(name) for name in fetches if name not in feeds]
-    seen = {tensor.name for tensor in waiting}
-    missing = []
-    while waiting:
-        operation = waiting.pop().op
-        if operation.type == "Placeholder":
-            missing.append(operation.name)
-        fresh = [tensor for tensor in operation.inputs if tensor.name not in seen and tensor.name not in feeds]
-        seen.update(tensor.name for tensor in fresh)
-        waiting += fresh
+    reached = [tensor for tensor in _ancestors(graph, fetches, feeds) if tensor.name not in feeds]
+    missing = {tensor.op.name for tensor in reached if tensor.op.type == "Placeholder"}
     if missing:
         raise UsageError(
             f"the outputs also depend on {', '.join(sorted(missing))}, which is not among them",
@@ -203,12 +325,36 @@ def _check_fed(graph: Any, feeds: Sequence[str], fetches: Sequence[str]) -> None
         )
 
 
+def _ancestors(graph: Any, fetches: Sequence[str], feeds: Sequence[str]) -> list[Any]:
+    """Tensors that ``fetches`` depend on, themselves included; nothing beyond ``feeds``."""
+    waiting = [graph.get_tensor_by_name(name) for name in fetches]
+    found = {tensor.name: tensor for tensor in waiting}
+    while waiting:
+        tensor = waiting.pop()
+        fresh = [] if tensor.name in feeds else [t for t in tensor.op.inputs if t.name not in found]
+        found.update({t.name: t for t in fresh})
+        waiting += fresh
+    return list(found.values())
+
+
 def _tensor_name(name: str) -> str:
     return name if ":" in name else f"{name}:0"
 
 
 def _plain(name: str) -> str:
     return name.removesuffix(":0")
+
+
+def _specs(graph: Any, names: Sequence[str], feeds: Sequence[str]) -> list[Spec]:
+    specs = [Spec(name, _spec(graph, feed)) for name, feed in zip(names, feeds, strict=True)]
+    handles = [spec.name for spec in specs if spec.spec.dtype == tf.resource]
+    if handles:
+        raise InvalidModel(
+            f"takes the handle of a variable or a table as an input ({', '.join(handles)}): freezing kept no contents",
+            where="the graph",
+            remedy="convert the function or the SavedModel that it was frozen from",
+        )
+    return specs
 
 
 def _spec(graph: Any, name: str) -> Any:

@@ -12,11 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from trueport.consent.archives import read_member
 from trueport.consent.folders import find_modules_here
 from trueport.consent.keras_files import check_keras, foreign_parts, read_config, unknown_classes
 from trueport.errors import InvalidModel
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs
+from trueport.ir.files import check_regular
 from trueport.lazy import LazyModule
 from trueport.quoting import one_line
 
@@ -38,6 +40,7 @@ def load_keras(path: Path, *, trust: bool) -> Any:
 
     What Keras 2 wrote is read by tf_keras where that is installed, else by Keras 3, which reads most of it.
     """
+    check_regular(path)
     if path.suffix == ".keras" and not zipfile.is_zipfile(path):
         raise InvalidModel("is no .keras file, or is cut short", where=str(path), remedy="save or fetch it again")
     if trust:
@@ -86,7 +89,7 @@ def _written_by_keras_2(path: Path) -> bool:
     try:
         if path.suffix == ".keras":
             with zipfile.ZipFile(path) as archive:
-                version = json.loads(archive.read("metadata.json"))["keras_version"]
+                version = json.loads(read_member(archive, "metadata.json", str(path)))["keras_version"]
         else:
             with h5py.File(path) as file:
                 version = file.attrs["keras_version"]

@@ -12,6 +12,7 @@ import numpy as np
 
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.eager import run_operation
+from trueport.frontends.tensorflow.folding import static_value
 
 __all__ = ["searched_keys"]
 
@@ -26,8 +27,8 @@ def searched_keys(operation: Any) -> tuple[np.ndarray, np.ndarray] | None:
         return None
     picks = _through(searches[0].outputs[0], _POSITION)
     words = [pick for pick in picks if pick.type == "GatherV2" and pick.inputs[0].dtype == tf.string]
-    keys = tf.get_static_value(words[0].inputs[0]) if len(words) == 1 else None
-    hashes = tf.get_static_value(searches[0].inputs[0])
+    keys = static_value(words[0].inputs[0]) if len(words) == 1 else None
+    hashes = static_value(searches[0].inputs[0])
     if keys is None or hashes is None or not _is_masked(words[0], picks, text):
         return None
     (own,) = run_operation(operation, [tf.constant(keys)])

@@ -7,6 +7,7 @@ TensorFlow's graphs take shapes apart and put them together again (``Shape``, ``
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -104,6 +105,7 @@ def divided(t: Translation, part: Element, divisor: int) -> Element:
 
 def reshaped(t: Translation, value: ir.Value, dims: Sequence[Element]) -> ir.Value:
     """The value with these dims (-1: what is left), with as little computed as can be."""
+    dims = _without_rest(t, value, dims)
     opens = [axis for axis, dim in enumerate(dims) if not isinstance(dim, int) or dim == -1]
     copied = [axis for axis in opens if dims[axis] == Dim(value, axis)]
     made: ir.Value
@@ -117,6 +119,29 @@ def reshaped(t: Translation, value: ir.Value, dims: Sequence[Element]) -> ir.Val
         # A dim of zero that is computed is meant; without allowzero ONNX copies the input's.
         made = t.op.Reshape(value, vector(t, dims), allowzero=1)
     return made
+
+
+def _without_rest(t: Translation, value: ir.Value, dims: Sequence[Element]) -> Sequence[Element]:
+    """The dims with -1 replaced by what it is, where that is known although others may be 0.
+
+    ONNX can't say what is left of nothing: 0 / 0 is refused when the model runs.
+    """
+    rest = [axis for axis, dim in enumerate(dims) if dim == -1]
+    if value.shape is None or len(rest) != 1 or all(isinstance(dim, int) for dim in dims):
+        return dims
+    left = dim_elements(t, value)
+    for dim in dims:
+        if isinstance(dim, Dim) and dim in left:
+            left.remove(dim)
+        elif not isinstance(dim, int):
+            return dims
+    given = math.prod(dim for dim in dims if isinstance(dim, int) and dim != -1)
+    known = math.prod(dim for dim in left if isinstance(dim, int))
+    moving = [dim for dim in left if not isinstance(dim, int)]
+    if len(moving) > 1 or not given or known % given:
+        return dims
+    found = multiplied(t, moving[0], known // given) if moving and known != given else (*moving, known // given)[0]
+    return [found if axis == rest[0] else dim for axis, dim in enumerate(dims)]
 
 
 def _whole_shape(shape: ir.Value) -> ir.Value | None:

@@ -11,15 +11,18 @@ from trueport.consent.tensorflow_files import check_graph_def, check_saved_model
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs, tracing
+from trueport.frontends.tensorflow.checkpoints import frozen_meta_graph
 from trueport.frontends.tensorflow.graphs import (
     cut_function,
+    flat_function,
     graph_function,
     holds_state,
     read_graph_def,
-    stateful_function,
+    replayed,
 )
 from trueport.frontends.tensorflow.keras_models import capture_keras, is_keras_model, load_keras
 from trueport.ir.artifact import ArtifactMap
+from trueport.ir.files import check_regular_below
 from trueport.ir.ports import Port, natural_order
 from trueport.quoting import one_line
 
@@ -50,11 +53,14 @@ class Options:
         return Border(self.shapes, self.inputs_as_nchw, self.outputs_as_nchw)
 
 
+_SUFFIXES = (".keras", ".h5", ".hdf5", ".pb", ".pbtxt", ".meta")
+
+
 def is_tensorflow(source: Any) -> bool:
     """Whether a source is TensorFlow's, by its form or the package of its class; loads no framework."""
     if isinstance(source, (str, Path)):
         path = Path(source)
-        return (path / "saved_model.pb").is_file() or path.suffix in (".keras", ".h5", ".hdf5", ".pb")
+        return (path / "saved_model.pb").is_file() or path.suffix in _SUFFIXES
     roots = {kind.__module__.split(".")[0] for kind in type(source).__mro__}
     return bool(roots & {"tensorflow", "keras", "tf_keras"})
 
@@ -66,7 +72,9 @@ def capture_source(source: Any, options: Options) -> Captured:
     _refuse(options, "trust", "it is about code in files")
     if is_keras_model(source):
         return _from_keras(source, options)
-    if type(source).__name__ == "GraphDef":
+    if isinstance(source, tf.Graph):
+        return _from_graph_def(source.as_graph_def(), options)
+    if isinstance(source, tf.compat.v1.GraphDef):
         return _from_graph_def(source, options)
     if hasattr(source, "get_concrete_function") or hasattr(source, "structured_input_signature"):
         _refuse(options, "signature", "a function has one already")
@@ -78,7 +86,8 @@ def capture_source(source: Any, options: Options) -> Captured:
         return _from_module(source, options)
     raise UsageError(
         f"{type(source).__name__} is no model that can be taken",
-        remedy="pass a keras.Model, tf.Module, tf.function with a signature, ConcreteFunction, GraphDef, or a path",
+        remedy="pass a keras.Model, tf.Module, tf.function with a signature, ConcreteFunction, GraphDef, tf.Graph, "
+        "or a path",
     )
 
 
@@ -90,7 +99,9 @@ def _from_path(path: Path, options: Options) -> Captured:
         if not options.trust:
             check_graph_def(captured.graph.as_graph_def(), None, path)
         return captured
-    if path.suffix == ".pb" and path.is_file():
+    if path.suffix == ".meta" and not path.is_dir():
+        return _from_graph_def(frozen_meta_graph(path, options.outputs, trust=options.trust), options)
+    if path.suffix in (".pb", ".pbtxt") and not path.is_dir():
         graph_def = read_graph_def(path)
         if not options.trust:
             check_graph_def(graph_def, options.outputs, path)
@@ -99,8 +110,9 @@ def _from_path(path: Path, options: Options) -> Captured:
         raise InvalidModel(
             "is no model that can be taken" if path.is_file() else "the folder holds no saved_model.pb",
             where=str(path),
-            remedy="name a SavedModel's folder, a .keras, .h5 or .pb file, or an .onnx file",
+            remedy="name a SavedModel's folder, a .keras, .h5, .pb, .pbtxt or .meta file, or an .onnx file",
         )
+    check_regular_below(path)
     if not options.trust:
         check_saved_model(path)
     try:
@@ -209,18 +221,20 @@ def _declared_order(module: Any) -> list[str]:
 def _from_function(function: Any, options: Options, held: Any = None, order: Sequence[str] = ()) -> Captured:
     if options.inputs or options.outputs:
         return cut_function(function, options.inputs, options.outputs, options.border, held or function)
-    if holds_state(function) and hasattr(held, "prune"):
-        return stateful_function(function, held, options.border)
+    owner = held if hasattr(held, "prune") else function
+    if function.structured_input_signature is None or (holds_state(function) and hasattr(owner, "prune")):
+        return flat_function(function, owner, options.border)
     positional, named = function.structured_input_signature
     stored = hasattr(held, "signatures")
     names = sorted(named, key=lambda name: (order.index(name) if name in order else len(order), natural_order(name)))
     names = names if stored else list(named)
     specs = [*_named_specs(function, positional), *(Spec(name, named[name]) for name in names)]
+    called = replayed(function)
     if all(isinstance(spec.spec, tf.TypeSpec) for spec in specs):
 
         def call(*inputs: Any) -> Any:
             split = len(inputs) - len(names)
-            made = function(*inputs[:split], **dict(zip(names, inputs[split:], strict=True)))
+            made = called(*inputs[:split], **dict(zip(names, inputs[split:], strict=True)))
             return (
                 {name: made[name] for name in sorted(made, key=natural_order)}
                 if stored and isinstance(made, dict)
@@ -248,21 +262,17 @@ def _from_structured(function: Any, options: Options, held: Any) -> Captured:
     structure = function.structured_input_signature
     leaves = named_specs(_named_specs(function, structure[0]), structure[1])
     specs = [leaf for leaf in leaves if isinstance(leaf.spec, tf.TypeSpec)]
+    called = replayed(function)
 
     def call(*inputs: Any) -> Any:
         remaining = iter(inputs)
         values = [next(remaining) if isinstance(leaf.spec, tf.TypeSpec) else leaf.spec for leaf in leaves]
         positional, named = tf.nest.pack_sequence_as(structure, values, expand_composites=False)
-        return function(*positional, **named)
+        return called(*positional, **named)
 
     return capture(call, specs, border=options.border, held=held or function)
 
 
 def _from_graph_def(graph_def: Any, options: Options) -> Captured:
     _refuse(options, "signature", "a GraphDef has none; --inputs and --outputs name its tensors")
-    if not options.outputs:
-        raise UsageError(
-            "a GraphDef does not say which tensors are its outputs",
-            remedy="name them: --inputs x:0 --outputs y:0",
-        )
     return graph_function(graph_def, options.inputs, options.outputs, options.border)

@@ -48,7 +48,12 @@ def empty(t: Translation, like: ir.Value) -> ir.Value:
 
 def static_text(t: Translation, value: ir.Value, what: str) -> str:
     """A string that ONNX wants fixed."""
-    return str(numpy_of(t.need(value, what)).item())
+    text = str(numpy_of(t.need(value, what)).item())
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise t.fail(
+            f"cannot take {what}, because it is not UTF-8, which ONNX's strings are", "use a string that is UTF-8"
+        )
+    return text
 
 
 def pieces(t: Translation, text: ir.Value, delimiter: str, maxsplit: int | None = None) -> tuple[ir.Value, ir.Value]:

@@ -12,6 +12,7 @@ from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.dtypes import numpy_of, onnx_type, tf_type
 from trueport.frontends.tensorflow.values import Resource, Translated
+from trueport.ir.build import text_tensor
 
 __all__ = ["inner_variable", "read_table", "read_variable", "variable_type", "write_variable"]
 
@@ -70,7 +71,7 @@ def _stored(t: Translation, resource: Resource, dtype: ir.DataType) -> ir.Value:
 
     def read() -> ir.TensorProtocol:
         array = numpy_of(tf.raw_ops.ReadVariableOp(resource=handle, dtype=kind).numpy())
-        return ir.tensor(array, dtype=dtype)
+        return text_tensor(array) if dtype == ir.DataType.STRING else ir.tensor(array, dtype=dtype)
 
     asked = t.node.operation.inputs[0].op.name
     resource.name = resource.name or asked.removesuffix("/resource").removesuffix("/ReadVariableOp")

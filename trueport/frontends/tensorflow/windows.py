@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from trueport.frontends.tensorflow.spatial import spatial
+import numpy as np
+import onnx_ir as ir
 
-__all__ = ["extents", "padding_attributes", "same_pads"]
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.spatial import size_at, spatial
+
+__all__ = ["extents", "padding_attributes", "same_pads", "without_unreached"]
 
 Sizes = Sequence[int | None]
 
@@ -49,6 +53,23 @@ def padding_attributes(
     if len(pairs) < len(found):
         return {"auto_pad": "SAME_UPPER"}
     return _pads([pair[0] for pair in pairs], [pair[1] for pair in pairs])
+
+
+def without_unreached(
+    t: Translation, data: ir.Value, extent: Sequence[int], strides: Sequence[int], pads: dict[str, Any]
+) -> ir.Value:
+    """Return channels-first data without the elements behind the last window, where padding is left to ``auto_pad``.
+
+    Where a stride exceeds its window, SAME_UPPER's formula gives a negative padding, which ONNX Runtime refuses;
+    TensorFlow takes it as zero. Without the elements that no window reaches the padding is zero in both.
+    """
+    axes = [axis for axis, (reach, stride) in enumerate(zip(extent, strides, strict=True), start=2) if reach < stride]
+    if "auto_pad" not in pads or not axes:
+        return data
+    reach, steps = (np.array([numbers[axis - 2] for axis in axes], np.int64) for numbers in (extent, strides))
+    sizes = t.op.Concat(*(size_at(t, data, axis) for axis in axes), axis=0)
+    before_last = t.op.Mul(t.op.Div(t.op.Sub(sizes, t.op.const(np.ones_like(steps))), steps), steps)
+    return t.op.Slice(data, [0] * len(axes), t.op.Add(before_last, reach), axes)
 
 
 def _pads(before: Sequence[int], after: Sequence[int]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """How a module is called: its arguments as a tree, of which the tensors are the inputs of the converted model.
 
 Every tensor in the arguments and in the result gets a name: the parameter's of ``forward``, and the keys on the way to
-it, joined by ``_``. Results that are no mapping are ``output``, or ``output_0``, ``output_1`` …
+it, joined by ``_``. ``results`` names what comes back.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import onnx_ir as ir
 
 from trueport.errors import InvalidInput, UsageError
 from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.keeping import kept_attributes
 from trueport.frontends.torch.quiet import torch_warnings_hidden
+from trueport.frontends.torch.results import name_of, named_results, unique
 from trueport.frontends.torch.uncompiled import uncompiled
 from trueport.ir.ports import Port
 from trueport.quoting import plain_text
@@ -55,10 +57,14 @@ class Call:
         return tuple(args), kwargs
 
     def run(self, module: Any, tensors: Sequence[Any]) -> dict[str, Any]:
-        """The module's result on these tensors: every tensor in it by its name."""
+        """The module's result on these tensors: every tensor and number in it by its name."""
+        return named_results(self.result(module, tensors), self.names)
+
+    def result(self, module: Any, tensors: Sequence[Any]) -> Any:
+        """The module's result on these tensors, as the module gives it."""
         args, kwargs = self.filled(tensors)
         with uncompiled():
-            return named_results(module(*args, **kwargs), self.names)
+            return module(*args, **kwargs)
 
 
 def make_call(module: Any, example: Any) -> Call:
@@ -69,8 +75,8 @@ def make_call(module: Any, example: Any) -> Call:
     # Keywords in the order in which forward has them: the names below are read off that order.
     kwargs = {name: kwargs[name] for name in bound if name in kwargs}
     leaves, _ = torch.utils._pytree.tree_flatten_with_path(bound)
-    names = [_name(path) for path, leaf in leaves if isinstance(leaf, torch.Tensor)]
-    return Call(args, kwargs, tuple(_unique(names)))
+    names = [name_of(path) for path, leaf in leaves if isinstance(leaf, torch.Tensor)]
+    return Call(args, kwargs, tuple(unique(names)))
 
 
 def _arguments(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -108,42 +114,8 @@ def _bound(forward: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> di
     return flat
 
 
-def named_results(result: Any, taken: Sequence[str] = ()) -> dict[str, Any]:
-    """Every tensor of a result by name; a name that an input has gets ``_out``."""
-    leaves, _ = torch.utils._pytree.tree_flatten_with_path(result)
-    tensors = [(path, leaf) for path, leaf in leaves if isinstance(leaf, torch.Tensor)]
-    names = _unique([_result_name(path) for path, _ in tensors])
-    return {f"{n}_out" if n in taken else n: leaf for n, (_, leaf) in zip(names, tensors, strict=True)}
-
-
-def _result_name(path: Sequence[Any]) -> str:
-    name = _name(path)
-    return f"output_{name}" if name and name[0].isdigit() else name or "output"
-
-
-def _name(path: Sequence[Any]) -> str:
-    return "_".join(_step(key) for key in path)
-
-
 def _key(path: Sequence[Any]) -> str:
-    return _name(path[1:])
-
-
-def _step(key: Any) -> str:
-    for attribute in ("name", "key", "idx"):
-        if hasattr(key, attribute):
-            return str(getattr(key, attribute))
-    return str(key)
-
-
-def _unique(names: Sequence[str]) -> list[str]:
-    found: list[str] = []
-    for name in names:
-        fresh, count = name, 1
-        while fresh in found:
-            fresh, count = f"{name}_{count}", count + 1
-        found.append(fresh)
-    return found
+    return name_of(path[1:])
 
 
 def _leaves(call: Call) -> list[Any]:
@@ -206,13 +178,32 @@ def as_tensor(array: Any, like: Any, name: str) -> Any:
 
 @contextmanager
 def inference(module: Any) -> Iterator[None]:
-    """The module as it is used, not trained: without gradients, its training switches off, and put back afterwards."""
-    parts = [part for part in module.modules() if part.training] if hasattr(module, "modules") else []
-    for part in parts:
-        part.training = False
+    """The module as it is used, not trained: without gradients, in evaluation mode, all put back afterwards.
+
+    A module in training mode is switched by its own ``eval``. One in evaluation mode stays as it was given, with the
+    parts that it keeps in training mode: normalizations among these use the statistics of their input and, within
+    this, leave the running ones as they are.
+    """
+    parts = list(module.modules()) if hasattr(module, "modules") else []
+    with kept_attributes(module):
+        kept = [(part, part.training) for part in parts]
+        try:
+            if parts and module.training:
+                _switch(module, parts)
+            for part in parts:
+                if part.training and isinstance(part, torch.nn.modules.batchnorm._NormBase):
+                    part.track_running_stats = False
+                    part.running_mean = part.running_var = None
+            with torch.no_grad(), torch_warnings_hidden():
+                yield
+        finally:
+            for part, training in kept:
+                part.training = training
+
+
+def _switch(module: Any, parts: Sequence[Any]) -> None:
     try:
-        with torch.no_grad(), torch_warnings_hidden():
-            yield
-    finally:
+        module.eval()
+    except NotImplementedError:  # the module of an exported program: its graph holds what it was exported with
         for part in parts:
-            part.training = True
+            part.training = False

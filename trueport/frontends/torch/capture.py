@@ -7,20 +7,27 @@ buffers that a call changes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from trueport.errors import ConversionError
 from trueport.fidelity import EXACT, Loss
 from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.agreement import refuse_disagreement, refuse_layout_dependence, size_conditions
 from trueport.frontends.torch.call import Call, inference, make_call, port_of
 from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_shapes, widened_example
+from trueport.frontends.torch.eager import eager_flags, eager_paths
 from trueport.frontends.torch.exporting import exporting
 from trueport.frontends.torch.failures import DECIDED, explain
 from trueport.frontends.torch.guards import heard_guards
+from trueport.frontends.torch.keeping import without_traces
+from trueport.frontends.torch.kept_axes import open_pools
 from trueport.frontends.torch.probe import settled_bounds
+from trueport.frontends.torch.results import as_tensors_only, is_exportable, left_out, named_results
 from trueport.frontends.torch.rewrite import rewritten
-from trueport.frontends.torch.sources import Opened, TorchOptions, open_source
+from trueport.frontends.torch.sources import TorchOptions, open_source
 from trueport.frontends.torch.state import refuse_hidden_state
 from trueport.ir.ports import Port
 from trueport.versions.python import add_note
@@ -51,8 +58,14 @@ def capture_torch(source: Any, options: TorchOptions) -> TorchCaptured:
     """Open a source and capture all of it, or say at which line that can't be done."""
     opened = open_source(source, options)
     call = make_call(opened.module, opened.example)
-    losses = [*_switched(opened.module), *_fixed(call)]
-    refuse_hidden_state(opened.module, call)
+    left = refuse_hidden_state(opened.module, call)
+    refuse_layout_dependence(opened.module, call)
+    with inference(opened.module):
+        result = call.result(opened.module, [tensor.clone() for tensor in call.tensors])
+    made = named_results(result, call.names)
+    _refuse_nothing(made)
+    losses = [*_switched(opened.module), *_fixed(call), *left, *left_out(result)]
+    wrappers = [without_traces] * bool(left) + [as_tensors_only] * (not is_exportable(result))
     if opened.program is not None:
         dims = _dims_of(opened.program, call)
         program, strategy = opened.program, "torch.export, before it came here"
@@ -60,25 +73,33 @@ def capture_torch(source: Any, options: TorchOptions) -> TorchCaptured:
         dims = open_dims(call, options.dynamic_shapes)
         program, strategy = None, "PyTorch's older exporter, from TorchScript"
     else:
-        program, dims, strategy = _export(opened, call, open_dims(call, options.dynamic_shapes), losses)
+        exporter = _Exporter(opened.module, call, wrappers)
+        program, dims, strategy = _export(exporter, open_dims(call, options.dynamic_shapes), losses)
     inputs = tuple(
         port_of(name, tensor, {d.axis: d.name for d in dims if d.input == name})
         for name, tensor in zip(call.names, call.tensors, strict=True)
     )
-    with inference(opened.module):
-        made = call.run(opened.module, [tensor.clone() for tensor in call.tensors])
     outputs = tuple(port_of(name, tensor, {}) for name, tensor in made.items())
     return TorchCaptured(opened.module, call, program, dims, inputs, outputs, strategy, tuple(losses))
 
 
-def _export(
-    opened: Opened, call: Call, dims: tuple[OpenDim, ...], losses: list[Loss]
-) -> tuple[Any, tuple[OpenDim, ...], str]:
+def _refuse_nothing(made: Mapping[str, Any]) -> None:
+    if not made:
+        raise ConversionError(
+            "gives back neither tensors nor numbers: there is nothing to convert",
+            where="the module",
+            remedy="return the tensors that the converted model should give",
+        )
+
+
+def _export(exporter: _Exporter, dims: tuple[OpenDim, ...], losses: list[Loss]) -> tuple[Any, tuple[OpenDim, ...], str]:
     """PyTorch's ways to capture, the lightest first: each takes some things that the others refuse."""
     failures: list[Exception] = []
     for strategy in _STRATEGIES:
         try:
-            program, settled, notes = strategy.attempt(opened.module, call, dims)
+            program, settled, notes = strategy.attempt(exporter, dims)
+        except _SameAgain:
+            continue
         except Exception as error:  # the exporter raises whatever the module's own code raises, too
             failures.append(error)
             continue
@@ -87,32 +108,45 @@ def _export(
     raise explain(failures, dims) from failures[0]
 
 
+class _SameAgain(Exception):
+    """A way that does nothing differently for this module."""
+
+
 @dataclass(frozen=True)
 class _Strategy:
     """One way to capture."""
 
     name: str
-    strict: bool
+    strict: bool = False
     rewrite: bool = False
+    deferred: bool = False
+    """take conditions on sizes that PyTorch cannot prove; the comparison with eager mode decides whether they hold"""
+    flags: bool = False
+    """answer the module's questions whether it is being captured as in eager mode"""
 
-    def attempt(
-        self, module: Any, call: Call, dims: tuple[OpenDim, ...]
-    ) -> tuple[Any, tuple[OpenDim, ...], list[Loss]]:
-        if not self.rewrite:
-            program, narrowed = _settled(module, call, dims, self.strict)
-            return program, settled_bounds(module, call, program, dims, narrowed), []
-        with rewritten(module) as places:
-            program, narrowed = _settled(module, call, dims, self.strict)
+    def attempt(self, exporter: _Exporter, dims: tuple[OpenDim, ...]) -> tuple[Any, tuple[OpenDim, ...], list[Loss]]:
+        module, call = exporter.module, exporter.call
+        with ExitStack() as stack:
+            places = stack.enter_context(rewritten(module)) if self.rewrite else ()
+            asked = stack.enter_context(eager_flags()) if self.flags else []
+            program, narrowed = exporter.settled(dims, self)
+        if self.flags and not asked:
+            raise _SameAgain
         settled = settled_bounds(module, call, program, dims, narrowed)
+        more = size_conditions(program, call, settled) if self.deferred else ()
+        refuse_disagreement(module, call, program, settled, more)
         flow = [str(node.target) for node in program.graph.nodes if node.target in _control_flow()]
         return program, settled, [Loss(place, "rewritten", _REWRITTEN, EXACT) for place in places if flow]
 
 
 _REWRITTEN = "what hangs on data here was made into real control flow"
 _STRATEGIES = (
-    _Strategy("torch.export, not strict", strict=False),
+    _Strategy("torch.export, not strict"),
+    _Strategy("torch.export, with is_compiling() and its like as in eager mode", flags=True),
     _Strategy("torch.export, strict", strict=True),
-    _Strategy("torch.export, with branches and loops rewritten", strict=False, rewrite=True),
+    _Strategy("torch.export, with branches and loops rewritten", rewrite=True),
+    _Strategy("torch.export, with conditions on sizes tested", deferred=True),
+    _Strategy("torch.export, with branches rewritten and conditions on sizes tested", rewrite=True, deferred=True),
 )
 
 
@@ -120,29 +154,51 @@ def _control_flow() -> tuple[Any, ...]:
     return torch.ops.higher_order.cond, torch.ops.higher_order.while_loop
 
 
-def _settled(module: Any, call: Call, dims: tuple[OpenDim, ...], strict: bool) -> tuple[Any, tuple[OpenDim, ...]]:
-    """The program, and the dims as the network bounds them."""
-    for left in reversed(range(_MAX_REFINEMENTS)):
-        try:
-            return _exported(module, call, dims, strict), dims
-        except torch._dynamo.exc.UserError as error:
-            narrowed, frozen = refined(dims, str(error))
-            if frozen or narrowed == dims or not left:
+@dataclass(frozen=True)
+class _Exporter:
+    """A module, how it is called, and what is done around its forward while it is exported."""
+
+    module: Any
+    call: Call
+    wrappers: Sequence[Callable[[Any], AbstractContextManager[None]]] = ()
+
+    def settled(self, dims: tuple[OpenDim, ...], strategy: _Strategy) -> tuple[Any, tuple[OpenDim, ...]]:
+        """The program, and the dims as the network bounds them."""
+        for left in reversed(range(_MAX_REFINEMENTS)):
+            try:
+                return self._exported(dims, strategy), dims
+            except torch._dynamo.exc.UserError as error:
+                narrowed, frozen = refined(dims, str(error))
+                if frozen or narrowed == dims or not left:
+                    raise
+                dims = narrowed
+        raise AssertionError("the last refinement returns or raises")
+
+    def _exported(self, dims: Sequence[OpenDim], strategy: _Strategy) -> Any:
+        args, kwargs = self.call.filled([tensor.contiguous() for tensor in widened_example(self.call, dims)])
+        with ExitStack() as stack:
+            stack.enter_context(inference(self.module))
+            for prepared in (exporting, open_pools):
+                stack.enter_context(prepared())
+            if not strategy.strict:  # the strict way reads code, and cannot read what chooses the path
+                stack.enter_context(eager_paths())
+            for wrapper in self.wrappers:
+                stack.enter_context(wrapper(self.module))
+            decided = stack.enter_context(heard_guards())
+            shapes = torch_shapes(self.module.forward, self.call, dims) if dims else None
+            try:
+                return torch.export.export(
+                    self.module,
+                    args,
+                    kwargs or None,
+                    dynamic_shapes=shapes,
+                    strict=strategy.strict,
+                    prefer_deferred_runtime_asserts_over_guards=strategy.deferred,
+                )
+            except torch._dynamo.exc.UserError as error:
+                for place in decided:
+                    add_note(error, DECIDED + place)
                 raise
-            dims = narrowed
-    raise AssertionError("the last refinement returns or raises")
-
-
-def _exported(module: Any, call: Call, dims: Sequence[OpenDim], strict: bool) -> Any:
-    args, kwargs = call.filled(widened_example(call, dims))
-    shapes = torch_shapes(module.forward, call, dims) if dims else None
-    with inference(module), exporting(), heard_guards() as decided:
-        try:
-            return torch.export.export(module, args, kwargs or None, dynamic_shapes=shapes, strict=strict)
-        except torch._dynamo.exc.UserError as error:
-            for place in decided:
-                add_note(error, DECIDED + place)
-            raise
 
 
 def _dims_of(program: Any, call: Call) -> tuple[OpenDim, ...]:
@@ -159,19 +215,26 @@ def _dims_of(program: Any, call: Call) -> tuple[OpenDim, ...]:
 
 
 def _switched(module: Any) -> list[Loss]:
-    """Layers that were left in training: they are carried over as they are used."""
+    """Layers that were given in training mode, and those that the module keeps in it."""
     telling = (torch.nn.modules.dropout._DropoutNd, torch.nn.modules.batchnorm._NormBase)
-    left = [name for name, part in module.named_modules() if part.training and isinstance(part, telling)]
-    if not left:
-        return []
-    return [
-        Loss(
-            ", ".join(left[:5]) + (" …" if len(left) > 5 else ""),
-            "training mode",
-            "converted as used for inference: call .eval() on the module to get the same from it",
-            EXACT,
+    given = [name for name, part in module.named_modules() if part.training and isinstance(part, telling)]
+    with inference(module):
+        kept = [name for name, part in module.named_modules() if part.training and isinstance(part, telling)]
+    switched = [name for name in given if name not in kept]
+    found = []
+    if switched:
+        why = "converted as used for inference: call .eval() on the module to get the same from it"
+        found.append(Loss(_listed(switched), "training mode", why, EXACT))
+    if kept:
+        why = (
+            "in training mode though the module is in evaluation mode: converted so, without updates of its statistics"
         )
-    ]
+        found.append(Loss(_listed(kept), "kept in training mode", why, EXACT))
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(name or "the module" for name in names[:5]) + (" …" if len(names) > 5 else "")
 
 
 def _fixed(call: Call) -> list[Loss]:

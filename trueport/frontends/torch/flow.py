@@ -6,12 +6,31 @@ PyTorch traces through this code: it is imported plainly, where it is used.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from trueport.errors import ConversionError
 
-__all__ = ["UNDEFINED", "as_count", "as_test", "choose", "count", "every", "negate", "peek", "repeat", "some"]
+__all__ = [
+    "UNDEFINED",
+    "as_count",
+    "as_test",
+    "between",
+    "choose",
+    "count",
+    "element",
+    "equal",
+    "every",
+    "greatest",
+    "least",
+    "length",
+    "negate",
+    "peek",
+    "repeat",
+    "some",
+    "unlike",
+]
 
 Branch = Callable[..., Any]
 
@@ -38,8 +57,11 @@ def choose(test: Any, then: Branch, otherwise: Branch, values: Sequence[Any], na
     """``if``: both branches take the variables that they change and give them back, or the function's result."""
     import torch
 
-    if not _hangs_on_data(test):
+    # Inside of a branch that is being traced a comparison of sizes looks like a bool; torch.cond knows them apart.
+    traced = torch.compiler.is_dynamo_compiling() and isinstance(test, bool)
+    if not traced and not _hangs_on_data(test):
         return then(*values) if test else otherwise(*values)
+    test = test != 0 if isinstance(test, torch.SymInt) else test
     condition = test.reshape(()).to(torch.bool) if isinstance(test, torch.Tensor) else test
     places = [index for index, value in enumerate(values) if isinstance(value, torch.Tensor)]
     tensors = [values[index] for index in places]
@@ -66,7 +88,8 @@ def repeat(test: Branch, body: Branch, values: Sequence[Any], names: str) -> Any
         return test(*given).reshape(()).to(torch.bool)
 
     def step(*given: Any) -> Any:
-        made = body(*given)
+        # Copies, because ``i += 1`` writes into what was a number of Python's.
+        made = body(*(_own(value) for value in given))
         return tuple(_own(_as_tensor(new).to(old.dtype)) for new, old in zip(made, given, strict=True))
 
     return torch._higher_order_ops.while_loop(condition, step, carried)
@@ -103,6 +126,91 @@ def as_count(value: Any) -> Any:
 def as_test(value: Any) -> Any:
     """``bool(x)`` where a branch's condition is meant: a tensor stays one."""
     return value if _hangs_on_data(value) else bool(value)
+
+
+def length(real: Callable[..., Any], *args: Any) -> Any:
+    """``len(x)``: of a tensor the size of its first axis, which may be dynamic."""
+    import torch
+
+    is_sized = len(args) == 1 and isinstance(args[0], torch.Tensor) and args[0].dim()
+    return args[0].shape[0] if is_sized else real(*args)
+
+
+def least(real: Callable[..., Any], *args: Any) -> Any:
+    """``min(a, b)``, also of dynamic sizes."""
+    import torch
+
+    return functools.reduce(torch.sym_min, args) if _are_sizes(args) else real(*args)
+
+
+def greatest(real: Callable[..., Any], *args: Any) -> Any:
+    """``max(a, b)``, also of dynamic sizes."""
+    import torch
+
+    return functools.reduce(torch.sym_max, args) if _are_sizes(args) else real(*args)
+
+
+def _are_sizes(args: Sequence[Any]) -> bool:
+    import torch
+
+    sizes = (int, float, torch.SymInt, torch.SymFloat)
+    return len(args) > 1 and all(isinstance(arg, sizes) for arg in args) and not all(type(arg) is int for arg in args)
+
+
+def equal(a: Any, b: Any) -> Any:
+    """``==``: of shapes size by size, as a comparison of dynamic sizes."""
+    import torch
+
+    if not (isinstance(a, (tuple, list)) and isinstance(b, (tuple, list))) or type(a) is list is not type(b):
+        return a == b
+    if not any(isinstance(item, torch.SymInt) for item in (*a, *b)):
+        return a == b
+    if len(a) != len(b):
+        return False
+    found: Any = True
+    for x, y in zip(a, b, strict=True):
+        test = x == y
+        if isinstance(test, torch.SymBool):
+            found = test if found is True else found & test
+        elif not test:
+            return False
+    return found
+
+
+def unlike(a: Any, b: Any) -> Any:
+    """``!=``, as ``equal``."""
+    import torch
+
+    if not isinstance(a, (tuple, list)):
+        return a != b
+    found = equal(a, b)
+    return torch.sym_not(found) if isinstance(found, torch.SymBool) else not found
+
+
+def element(value: Any, index: Any) -> Any:
+    """``x[:, i]``, also where the counter of a loop, which is a tensor there, stands for a position."""
+    import torch
+
+    places = index if isinstance(index, tuple) else (index,)
+    counters = [place for place, item in enumerate(places) if _is_counter(item)]
+    known = all(isinstance(item, (int, slice)) or _is_counter(item) for item in places)
+    if not isinstance(value, torch.Tensor) or not counters or not known:
+        return value[index]
+    for axis in counters:
+        place = places[axis].reshape(1)
+        value = value.index_select(axis, torch.where(place < 0, place + value.shape[axis], place))
+    return value[tuple(0 if place in counters else item for place, item in enumerate(places))]
+
+
+def between(start: Any, stop: Any, step: Any) -> slice:
+    """``start:stop:step`` of an index."""
+    return slice(start, stop, step)
+
+
+def _is_counter(item: Any) -> bool:
+    import torch
+
+    return isinstance(item, torch.Tensor) and item.dim() == 0 and item.dtype == torch.int64
 
 
 def every(*tests: Callable[[], Any]) -> Any:
@@ -156,7 +264,7 @@ def _on_tensors(branch: Branch, values: Sequence[Any], places: Sequence[int], na
     def run(*tensors: Any) -> Any:
         given = list(values)
         for index, tensor in zip(places, tensors, strict=True):
-            given[index] = tensor
+            given[index] = _own(tensor)
         made = branch(*given)
         leaves, spec = torch.utils._pytree.tree_flatten(made)
         if any(leaf is UNDEFINED for leaf in leaves):

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from trueport.frontends.torch.places import is_users
+from trueport.frontends.torch.places import running_line
 
 __all__ = ["heard_guards"]
 
@@ -22,7 +20,7 @@ def heard_guards() -> Iterator[list[str]]:
 
     class Listening(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if "[guard added]" in record.getMessage() and (place := _running_line()):
+            if "[guard added]" in record.getMessage() and (place := running_line()):
                 heard.append(place)
 
     logger = logging.getLogger(_LOGGER)
@@ -42,11 +40,3 @@ def heard_guards() -> Iterator[list[str]]:
             logger.addHandler(known)
         logger.setLevel(level)
         logger.propagate = passes_on
-
-
-def _running_line() -> str:
-    """The line of the user's that runs just now: PyTorch logs while it is in the middle of it."""
-    frames = [frame for frame in traceback.extract_stack() if is_users(frame.filename)]
-    inside = [frame for frame in frames if frame.name not in ("<module>", "main")]
-    last = (inside or frames)[-1] if frames else None
-    return "" if last is None else f"{Path(last.filename).name}:{last.lineno} in {last.name}: {last.line}"

@@ -13,6 +13,7 @@ from trueport.errors import ConversionError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, inference
 from trueport.frontends.torch.dims import OpenDim, resized
+from trueport.frontends.torch.divergence import first_divergence
 from trueport.frontends.torch.run import replay
 
 __all__ = ["settled_bounds"]
@@ -52,9 +53,9 @@ def _serves(module: Any, call: Call, program: Any, dims: Sequence[OpenDim], size
     try:
         got = replay(program, tensors)
     except Exception as error:  # PyTorch's, for shapes that do not fit
-        raise _baked_in(sizes) from error
-    if not all(_close(a, b) for a, b in zip(got, want.values(), strict=True)):
-        raise _baked_in(sizes)
+        raise _baked_in(sizes, first_divergence(module, call, call.tensors, tensors)) from error
+    if len(got) != len(want) or not all(_close(a, b) for a, b in zip(got, want.values(), strict=True)):
+        raise _baked_in(sizes, first_divergence(module, call, call.tensors, tensors))
     return True
 
 
@@ -65,11 +66,11 @@ def _close(got: Any, want: Any) -> bool:
     return bool(torch.allclose(got, want, rtol=1e-2, atol=1e-3, equal_nan=True))
 
 
-def _baked_in(sizes: Mapping[str, int]) -> ConversionError:
+def _baked_in(sizes: Mapping[str, int], place: str) -> ConversionError:
     name, size = next(iter(sizes.items()))
     return ConversionError(
         f"what happens at {name} = {size} is not what was captured: the code branches on the size",
-        where=f"dim {name!r}",
+        where=place or f"dim {name!r}",
         remedy="write the branch as torch.cond(x.shape[0] > 3, then, otherwise, (x,)), or give the dim's range: "
         f"{name}(1..{max(size - 1, 1)})",
     )

@@ -100,6 +100,18 @@ def _code_named(code: types.CodeType, name: str) -> types.CodeType:
     return next(item for item in code.co_consts if isinstance(item, types.CodeType) and item.co_name == name)
 
 
+def _index(node: ast.expr) -> ast.expr:
+    """An index as an expression of its own: ``a:b`` is one only between brackets."""
+    if isinstance(node, ast.Slice):
+        parts = [part or ast.Constant(None) for part in (node.lower, node.upper, node.step)]
+        return _call("between", *parts)
+    return ast.Tuple([_index(item) for item in node.elts], ast.Load()) if isinstance(node, ast.Tuple) else node
+
+
+_BUILTINS = {"len": "length", "min": "least", "max": "greatest"}
+"""Functions of Python's that ask a size for its number, and what takes their place."""
+
+
 class _Expressions(ast.NodeTransformer):
     """``a if test else b`` as a call; in tests ``and``, ``or`` and ``not``, which ask a tensor for its truth."""
 
@@ -113,6 +125,30 @@ class _Expressions(ast.NodeTransformer):
         return ast.copy_location(
             _call("choose", _test(node.test), *branches, ast.Tuple([], ast.Load()), _words([])), node
         )
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(func=ast.Name(id=("len" | "min" | "max") as name), keywords=[]):
+                self.lines.append(node.lineno)
+                return ast.copy_location(_call(_BUILTINS[name], _name(name), *node.args), node)
+        return node
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        named = any(isinstance(part, ast.Name) for part in ast.walk(node.slice))
+        if not isinstance(node.ctx, ast.Load) or not named:
+            return node
+        return ast.copy_location(_call("element", node.value, _index(node.slice)), node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Compare(left=left, ops=[ast.Eq() | ast.NotEq() as operator], comparators=[right]):
+                self.lines.append(node.lineno)
+                test = _call("equal", left, right)
+                return ast.copy_location(test if isinstance(operator, ast.Eq) else _call("unlike", left, right), node)
+        return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)

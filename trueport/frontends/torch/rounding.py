@@ -15,7 +15,7 @@ from trueport.fidelity import (
     ulps,
 )
 
-__all__ = ["bound_of", "makes_numbers"]
+__all__ = ["bound_of", "makes_numbers", "takes_samples"]
 
 _MOVES = frozenset(
     """
@@ -26,11 +26,17 @@ _MOVES = frozenset(
     new_ones new_zeros nonzero ones ones_like permute reflection_pad1d reflection_pad2d reflection_pad3d relu repeat
     replication_pad1d replication_pad2d replication_pad3d roll scalar_tensor scatter select select_scatter sign slice
     slice_scatter sort split split_with_sizes squeeze stack t topk transpose tril triu unbind unfold unique
-    unsqueeze upsample_nearest1d upsample_nearest2d upsample_nearest3d view where zero_ zeros zeros_like abs round
-    floor ceil trunc arange
+    unsqueeze view where zero_ zeros zeros_like abs round floor ceil trunc arange
     """.split()  # noqa: SIM905
 )
 """Operators that give back numbers they were given, or small whole ones."""
+_SAMPLES = frozenset(
+    """
+    _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
+    upsample_nearest1d upsample_nearest2d upsample_nearest3d
+    """.split()  # noqa: SIM905
+)
+"""Operators that give back samples which they choose by rounded coordinates."""
 _SUMS = """
     _adaptive_avg_pool2d _adaptive_avg_pool3d _embedding_bag _embedding_bag_forward_only
     addbmm addmm addmv addr avg_pool1d avg_pool2d avg_pool3d baddbmm
@@ -38,8 +44,8 @@ _SUMS = """
     scatter_reduce segment_reduce sum
     """
 _INTERPOLATIONS = """
-    _upsample_bicubic2d_aa _upsample_bilinear2d_aa grid_sampler_2d grid_sampler_3d upsample_bicubic2d
-    upsample_bilinear2d upsample_linear1d upsample_trilinear3d
+    _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa grid_sampler_2d grid_sampler_3d
+    upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_trilinear3d
     """
 _CANCELLING = "_fft_c2c _fft_c2r _fft_r2c _linalg_det linalg_inv_ex linalg_solve_triangular _linalg_solve_ex lgamma"
 _NEAR_ONE = "_log_softmax celu elu erf erfc expm1 log log1p log_sigmoid_forward logsumexp sigmoid softplus"
@@ -56,7 +62,12 @@ _AGAINST: Mapping[str, ErrorBound] = {
 
 def makes_numbers(operator: Any) -> bool:
     """Whether results are rounded, not only moved."""
-    return not operator.is_view and _name(operator) not in _MOVES
+    return not operator.is_view and _name(operator) not in _MOVES | _SAMPLES
+
+
+def takes_samples(operator: Any) -> bool:
+    """True if it returns some of its input's samples, which ones depending on coordinates that its kernel rounds."""
+    return _name(operator) in _SAMPLES
 
 
 def bound_of(operator: Any) -> ErrorBound:

@@ -8,8 +8,9 @@ from typing import Any
 from trueport.errors import InvalidInput
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
+from trueport.frontends.torch.places import line_of
 
-__all__ = ["held_tensors", "replay", "run_eager", "run_inner"]
+__all__ = ["RankChanges", "held_tensors", "replay", "run_eager", "run_inner"]
 
 
 def run_eager(module: Any, call: Call, feeds: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,24 +44,49 @@ def run_inner(program: Any, call: Call, feeds: Mapping[str, Any], fetch: Sequenc
     return found
 
 
+class RankChanges(Exception):
+    """A value has another rank than was captured: no converted model gives that."""
+
+    def __init__(self, rank: int, captured: int, line: str) -> None:
+        self.why = f"a value has {rank} axes instead of {captured}"
+        super().__init__(self.why)
+        self.line = line
+
+
 def replay(program: Any, tensors: Sequence[Any]) -> list[Any]:
     """The captured graph's results, whatever sizes it was promised: nothing is asserted on the way."""
 
     class Unguarded(torch.fx.Interpreter):  # type: ignore[misc]
         def run_node(self, n: Any) -> Any:
-            return None if n.op == "call_function" and "_assert" in str(n.target) else super().run_node(n)
+            if n.op == "call_function" and "_assert" in str(n.target):
+                return None
+            value = super().run_node(n)
+            _check_rank(n, value)
+            return value
 
     with torch.no_grad():
         made = Unguarded(program.graph_module).run(*_placeholders(program, [tensor.clone() for tensor in tensors]))
     return [value for value in made if isinstance(value, torch.Tensor)]
 
 
+def _check_rank(node: Any, value: Any) -> None:
+    captured = node.meta.get("val")
+    if isinstance(value, torch.Tensor) and isinstance(captured, torch.Tensor) and value.dim() != captured.dim():
+        raise RankChanges(value.dim(), captured.dim(), line_of(node.meta.get("stack_trace") or ""))
+
+
 def _placeholders(program: Any, tensors: Sequence[Any]) -> list[Any]:
     """What each placeholder of the graph stands for: something that the program holds, or an input."""
     held = held_tensors(program)
     given = iter(tensors)
+    fixed = {
+        spec.arg.name: spec.arg.value
+        for spec in program.graph_signature.input_specs
+        if isinstance(spec.arg, torch.export.graph_signature.ConstantArgument)
+    }
+    known = {**held, **fixed}
     names = [node.name for node in program.graph.nodes if node.op == "placeholder"]
-    return [held[name] if name in held else next(given) for name in names]
+    return [known[name] if name in known else next(given) for name in names]
 
 
 def held_tensors(program: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import warnings
 import zipfile
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -19,6 +20,7 @@ from trueport.errors import InvalidModel, Untrusted, UsageError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.quantization import known_quantized_operators
 from trueport.frontends.torch.quiet import quiet
+from trueport.ir.files import check_regular
 from trueport.quiet import start_up_hidden
 from trueport.quoting import one_line
 from trueport.versions.torch import without_triton
@@ -87,8 +89,9 @@ def open_source(source: Any, options: TorchOptions) -> Opened:
 
 
 def _from_file(path: Path, trust: bool) -> Any:
-    if not path.is_file():
+    if not path.exists():
         raise InvalidModel("there is no such file", where=str(path))
+    check_regular(path)
     if not zipfile.is_zipfile(path):
         raise InvalidModel("is not a file of torch.save, torch.export.save or torch.jit.save", where=str(path))
     names = member_names(path, ignore_case=True)
@@ -132,7 +135,9 @@ def _unpickled(path: Path, trust: bool) -> Any:
     if trust:
         return torch.load(path, map_location="cpu", weights_only=False)
     try:
-        held = torch.load(path, map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about protocols of pickles, which are refused anyway
+            held = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # pickle's own types, for whatever is not a tensor
         raise Untrusted(
             "holds a pickled Python object, which would run code when it is read",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from trueport.errors import ConversionError, UsageError
+from trueport.fidelity import EXACT, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, inference
 from trueport.frontends.torch.failures import place_of
+from trueport.frontends.torch.writes import kept_tensors, memory_of, watched_writes
 from trueport.quoting import one_line
 
 __all__ = ["refuse_hidden_state"]
@@ -19,40 +22,87 @@ __all__ = ["refuse_hidden_state"]
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
 
-def refuse_hidden_state(module: Any, call: Call) -> None:
-    """Run the module three times on the same inputs and look at what changed."""
-    before, held = _python_state(module), _tensor_state(module)
-    first = _run(module, call, seed=0)
-    changed = sorted(path for path, value in _python_state(module).items() if before.get(path, value) != value)
-    if changed:
-        raise ConversionError(
-            f"forward changes {changed[0]!r}, which is no tensor: the captured model would keep today's value",
-            where=changed[0],
-            remedy="hand the value in as an input and give the new one back as an output",
-        )
-    written = sorted(path for path, value in _tensor_state(module).items() if held.get(path) != value)
-    if written:
-        raise ConversionError(
-            f"forward changes the tensor {written[0]!r} that the module keeps: a converted model has no state",
-            where=written[0],
-            remedy="hand the state in as an input and give the new one back as an output",
-        )
-    again = _run(module, call, seed=0)
+def refuse_hidden_state(module: Any, call: Call) -> list[Loss]:
+    """Run the module several times and look at what changed; return what it leaves behind and never reads again."""
+    watcher, written = watched_writes(module)
+    with inference(module):
+        memory = memory_of(module)
+        _run(module, call, watcher=watcher)
+        moved = [path for path, place in memory_of(module).items() if memory.get(path, place) != place]
+    _refuse_writes({**dict.fromkeys(moved, ""), **written})
+    with inference(module):
+        before, held = _python_state(module), _tensor_state(module)
+        first = _run(module, call)
+        changed = _changed(before, _python_state(module))
+        assigned = _changed(held, _tensor_state(module))
+        again = _run(module, call)
+    if (changed or assigned) and not (_equal(first, again) and _forgets(module, call)):
+        raise _keeps(changed, assigned)
     if not _equal(first, again):
         raise ConversionError(
             "gives another result each time, though PyTorch's own generator was set the same",
             where="the module",
             remedy="chance and clocks of Python are baked in by a capture: draw with torch.rand…, or hand them in",
         )
+    return [
+        Loss(path, "assigned in forward", "the converted model gives back its outputs and keeps nothing", EXACT)
+        for path in (*changed, *assigned)
+    ]
 
 
-def _run(module: Any, call: Call, seed: int) -> dict[str, np.ndarray]:
-    kept = torch.random.get_rng_state(), random.getstate()
-    torch.manual_seed(seed)
+def _refuse_writes(written: Mapping[str, str]) -> None:
+    if written:
+        path, place = next(iter(written.items()))
+        raise ConversionError(
+            f"forward changes the tensor {path!r} that the module keeps, in place: a converted model has no state",
+            where=place or path,
+            remedy="compute a new tensor and use that (w = self.weight / norm; F.linear(x, w)), or hand the state in "
+            "as an input and give the new one back as an output",
+        )
+
+
+def _keeps(changed: list[str], assigned: list[str]) -> ConversionError:
+    if changed:
+        return ConversionError(
+            f"forward changes {changed[0]!r}, which is no tensor: the captured model would keep today's value",
+            where=changed[0],
+            remedy="hand the value in as an input and give the new one back as an output",
+        )
+    return ConversionError(
+        f"forward changes the tensor {assigned[0]!r} that the module keeps: a converted model has no state",
+        where=assigned[0],
+        remedy="hand the state in as an input and give the new one back as an output",
+    )
+
+
+def _forgets(module: Any, call: Call) -> bool:
+    """True if what a call left behind changes nothing in the next one, on other inputs."""
+    other = [_varied(tensor) for tensor in call.tensors]
+    if all(torch.equal(a, b) for a, b in zip(call.tensors, other, strict=True)):
+        return False
     try:
         with inference(module):
-            made = call.run(module, [tensor.clone() for tensor in call.tensors])
-            return {name: as_array(value) for name, value in made.items()}
+            fresh = _run(module, call, other)
+        with inference(module):
+            _run(module, call)
+            return _equal(fresh, _run(module, call, other))
+    except UsageError:  # the module does not take the other inputs
+        return False
+
+
+def _varied(tensor: Any) -> Any:
+    """Other values: of integers and booleans those that are there, in another order."""
+    turned = tensor.flip(list(range(tensor.dim())))
+    return turned * 2 - 1 if tensor.is_floating_point() else turned
+
+
+def _run(module: Any, call: Call, tensors: list[Any] | None = None, watcher: Any = None) -> dict[str, np.ndarray]:
+    kept = torch.random.get_rng_state(), random.getstate()
+    torch.manual_seed(0)
+    try:
+        with watcher or nullcontext():
+            made = call.run(module, [tensor.clone() for tensor in tensors or call.tensors])
+        return {name: as_array(value) for name, value in made.items()}
     except Exception as error:  # whatever the module's own code raises
         raise UsageError(
             f"fails on the example: {type(error).__name__}: {one_line(error, 300)}",
@@ -69,6 +119,10 @@ def _equal(first: Mapping[str, np.ndarray], second: Mapping[str, np.ndarray]) ->
     return first.keys() == second.keys() and all(
         first[name].shape == second[name].shape and first[name].tobytes() == second[name].tobytes() for name in first
     )
+
+
+def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    return sorted(path for path, value in after.items() if path not in before or before[path] != value)
 
 
 def _python_state(module: Any) -> dict[str, str]:
@@ -95,12 +149,4 @@ def _is_plain(value: Any) -> bool:
 
 
 def _tensor_state(module: Any) -> dict[str, Any]:
-    return {path: (id(tensor), tensor._version) for path, tensor in _tensors(module)}
-
-
-def _tensors(module: Any) -> Iterator[tuple[str, Any]]:
-    for name, part in module.named_modules():
-        held = {**vars(part), **part._parameters, **part._buffers}
-        for attribute, value in held.items():
-            if isinstance(value, torch.Tensor):
-                yield (f"{name}.{attribute}" if name else attribute), value
+    return {path: (id(tensor), tensor._version) for path, tensor in kept_tensors(module)}

@@ -116,12 +116,19 @@ def _attention_of_heads(
         for x, weight, bias in zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3), strict=True)
     )
     scores = (q / math.sqrt(width // heads)) @ k.transpose(-1, -2)
-    # As PyTorch has it: whatever number a mask holds, other than zero, leaves the key out.
-    shares = torch.softmax(scores, -1) if mask is None else torch._masked_softmax(scores, mask.bool(), 3, mask_type)
+    if mask is not None:
+        # As PyTorch has it: every number but zero in a mask leaves the key out, and a fully masked row is NaN.
+        scores = scores.masked_fill(_per_key(mask.bool(), mask_type), -math.inf)
+    shares = torch.softmax(scores, -1)
     made = torch.nn.functional.linear((shares @ v).transpose(1, 2).flatten(2), out_weight, out_bias)
     if not need_weights:
         return made, query.new_empty(0)
     return made, shares.mean(1) if average else shares
+
+
+def _per_key(mask: Any, mask_type: int | None) -> Any:
+    """Broadcast a mask to [batch, heads, queries, keys]; type 0: [queries, keys], 1: [batch, keys], 2: all four."""
+    return mask[:, None, None, :] if mask_type == 1 else mask
 
 
 def _encoder_layer(

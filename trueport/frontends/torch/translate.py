@@ -36,6 +36,8 @@ _OPSET = 18
 """The opset that the exporter's translations are written for; ours begin at the canonical one, above it."""
 _TORCH = "torch"
 _MAX_REFUSED = 64
+_OF_NUMBERS = ("_operator", "math", "torch")
+"""Modules of functions that programs call on numbers computed of sizes."""
 _REGISTRATION = "torch.onnx._internal.exporter._registration"
 _DISPATCHING = "torch.onnx._internal.exporter._dispatching"
 _STACK = "pkg.torch.onnx.stack_trace"
@@ -130,8 +132,10 @@ def _complex_operands(table: Mapping[Any, Callable[..., Any]]) -> Iterator[None]
 
 
 def _operator(name: str) -> Any:
-    """``aten::special_entr`` or ``acme::my_op.overload`` as PyTorch's object."""
+    """``aten::special_entr`` or ``acme::my_op.overload`` as PyTorch's object; ``math::floor`` as Python's own."""
     space, _, rest = name.partition("::")
+    if space in _OF_NUMBERS:
+        return getattr(importlib.import_module(space), rest)
     packet, _, overload = rest.partition(".")
     try:
         return getattr(getattr(getattr(torch.ops, space), packet), overload or "default")

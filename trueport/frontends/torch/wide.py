@@ -17,27 +17,36 @@ from trueport.errors import NoOracle
 from trueport.fidelity import Against
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
+from trueport.frontends.torch.eager import eager_paths
 from trueport.frontends.torch.quiet import torch_warnings_hidden
-from trueport.frontends.torch.rounding import bound_of, makes_numbers
+from trueport.frontends.torch.rounding import bound_of, makes_numbers, takes_samples
+from trueport.frontends.torch.samples import taken
 from trueport.frontends.torch.steps import steps_of
 from trueport.ir.rounding import LEAST_BLUR, place_sizes
 from trueport.quoting import one_line
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
-_REFUSALS = (RuntimeError, TypeError, ValueError, AssertionError)
-"""What operators and modules raise when they are given another type than they ask for."""
 _NARROW = ("float32", "float16", "bfloat16")
 _ROUNDOFF = {"float32": 2.0**-24, "float16": 2.0**-11, "bfloat16": 2.0**-8, "float64": 2.0**-53}
 
 
 class WideModule:
-    """A copy of a module with its weights in float64."""
+    """A module that is run with its weights in float64.
+
+    They take the places of the module's own while it runs. A copy would not do: hooks and bound methods that it holds
+    go on working on the module that they were made for.
+    """
 
     def __init__(self, module: Any, call: Call) -> None:
         self._call = call
-        with torch_warnings_hidden():
-            self._module = copy.deepcopy(module).double()
+        self._module = module
+        self._wide: list[tuple[Any, str, Any]] = []
+        if isinstance(module, torch.jit.ScriptModule):
+            with torch_warnings_hidden():
+                self._module = copy.deepcopy(module).double()
+        else:
+            self._wide = _wide_state(module)
         self.unit = coarsest_unit(module, call)
 
     def run(self, feeds: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
@@ -46,17 +55,34 @@ class WideModule:
             widened(as_tensor(feeds[name], like, name))
             for name, like in zip(self._call.names, self._call.tensors, strict=True)
         ]
-        mode = _Mode() if seed is None else _Mode(self.unit, np.random.default_rng(seed))
+        mode = _Mode(self.unit, None if seed is None else np.random.default_rng(seed))
         try:
-            with inference(self._module), _dispatch_mode(mode):
+            with inference(self._module), eager_paths(), _dispatch_mode(mode):
+                for part, name, value in self._wide:
+                    setattr(part, name, value)
                 results = self._call.run(self._module, given)
-        except _REFUSALS as error:
+        except Exception as error:  # whatever the module's own code raises when it is given another type
             raise NoOracle(
                 f"PyTorch can't run it in float64: {one_line(error, 200)}",
                 where="the module",
                 remedy="let it take doubles; until then results are compared with PyTorch's own alone",
             ) from error
         return {name: as_array(value) for name, value in results.items()}
+
+
+def _wide_state(module: Any) -> list[tuple[Any, str, Any]]:
+    """Each parameter and buffer in float64, with the part and the attribute that hold it; tied weights stay tied."""
+    made: dict[int, Any] = {}
+    found = []
+    for part in module.modules() if hasattr(module, "modules") else ():
+        for name, tensor in (*part._parameters.items(), *part._buffers.items()):
+            if tensor is None:
+                continue
+            wide = made.setdefault(id(tensor), widened(tensor.detach()))
+            if isinstance(tensor, torch.nn.Parameter) and not isinstance(wide, torch.nn.Parameter):
+                wide = made[id(tensor)] = torch.nn.Parameter(wide, requires_grad=False)
+            found.append((part, name, wide))
+    return found
 
 
 def coarsest_unit(module: Any, call: Call) -> float:
@@ -76,6 +102,7 @@ class _Mode:
     def __init__(self, unit: float = 0.0, generator: np.random.Generator | None = None) -> None:
         self._unit = unit
         self._generator = generator
+        self._narrow = unit != _ROUNDOFF["float64"]
 
     def step(self, operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         writes = operator._schema.is_mutable
@@ -85,7 +112,7 @@ class _Mode:
         rounds, bound = self._generator is not None and makes_numbers(operator), bound_of(operator)
         if rounds and bound.against == Against.DATA:
             wide = _each(lambda value: self._err(value, value, max(bound.ulps, LEAST_BLUR)), wide)
-        made = operator(*wide, **given)
+        made = taken(operator, wide, given, self._narrow) if takes_samples(operator) else operator(*wide, **given)
         made = made if writes else _each(widened, made)
         if not rounds:
             return made
@@ -126,12 +153,26 @@ def _mode_class() -> Any:
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             # PyTorch takes apart what it defines by other operators, but not for a call that is made in here.
             with self:
-                made = (steps_of(func) or func.decompose)(*args, **(kwargs or {}))
+                made = (steps_of(func) or _composition(func))(*args, **(kwargs or {}))
             return self._mode.step(func, args, kwargs or {}) if made is NotImplemented else made
 
     torch.ops.higher_order.cond.py_impl(Widening)(_branch)
     torch.ops.higher_order.while_loop.py_impl(Widening)(_loop)
     return Widening
+
+
+def _composition(operator: Any) -> Callable[..., Any]:
+    """Return the operators that PyTorch's own kernel calls, as a function; it gives NotImplemented where none are.
+
+    PyTorch also has compositions in Python, which programs are taken apart by. They are formulas of their own: those of
+    interpolation choose other samples than the kernels do.
+    """
+    key = torch._C.DispatchKey.CompositeImplicitAutograd
+    if key not in operator.py_kernels:
+        return operator.decompose  # type: ignore[no-any-return]
+    if not torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), "CompositeImplicitAutograd"):
+        return lambda *args, **kwargs: NotImplemented
+    return functools.partial(operator._op_dk, key)
 
 
 def _branch(mode: Any, predicate: Any, then: Any, otherwise: Any, operands: Sequence[Any]) -> Any:

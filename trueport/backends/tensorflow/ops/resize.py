@@ -10,6 +10,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.clustering import outside_clusters
 from trueport.backends.tensorflow.context import Tensor, Translation
 from trueport.backends.tensorflow.interpolate import (
     Axis,
@@ -162,7 +163,12 @@ def _unless_same(axis: Axis, data: Tensor, sample: Callable[[Axis, Tensor], Tens
     """An axis whose scale is only known at run time is often the batch or the channels: then nothing is done."""
     if not tf.is_tensor(axis.scale) or axis.start is not None:
         return sample(axis, data)
-    made = tf.cond(tf.equal(axis.scale, 1.0), lambda: data, lambda: sample(axis, data))
+
+    def sampled() -> Tensor:
+        with outside_clusters():  # the scope around a node does not reach into a branch
+            return sample(axis, data)
+
+    made = tf.cond(tf.equal(axis.scale, 1.0), lambda: data, sampled)
     made.set_shape([None if i == axis.index else d for i, d in enumerate(data.shape)])
     return made
 

@@ -55,21 +55,3 @@ def while_(t: Translation, input: tuple[Translated, ...], *, cond: str, body: st
 @maps("ToBool", domain=TF, fidelity=BITWISE)
 def to_bool(t: Translation, input: ir.Value) -> ir.Value:
     return truth(t, input)
-
-
-_FRAMES = {
-    "frame_name": "names a loop, which is refused",
-    "is_constant": "of a loop, which is refused",
-    "parallel_iterations": "says how TensorFlow runs it, not what it computes",
-}
-_AGAIN = "trace or save the model again with TensorFlow 2, whose branches and loops are functions"
-
-
-@maps("Switch", domain=TF, fidelity=BITWISE)
-def switch(t: Translation, data: Translated, pred: ir.Value) -> None:
-    raise t.fail("is a branch of TensorFlow 1: ONNX has no values that may be dead", _AGAIN)
-
-
-@maps("Enter", domain=TF, fidelity=BITWISE, ignores=_FRAMES)
-def enter(t: Translation, data: Translated) -> None:
-    raise t.fail("is a loop of TensorFlow 1: ONNX has no cycles in a graph", _AGAIN)

@@ -20,7 +20,7 @@ from trueport.frontends.tensorflow.spatial import (
     restored,
     spatial,
 )
-from trueport.frontends.tensorflow.windows import padding_attributes
+from trueport.frontends.tensorflow.windows import extents, padding_attributes, without_unreached
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -141,6 +141,8 @@ def _conv(
 
     def apply(value: ir.Value, gaps: list[int], pads: dict[str, Any]) -> ir.Value:
         first = channels_first(t, value, data_format)
+        if None not in shape:
+            first = without_unreached(t, first, extents([size or 0 for size in shape], gaps), steps, pads)
         made = t.op.Conv(first, weights, group=group if group > 1 else None, **_window(shape, steps, gaps), **pads)
         return restored(t, made, data_format)
 

@@ -9,6 +9,7 @@ from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.indices import integer_of
 from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.spatial import size_at
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -38,23 +39,34 @@ def cumulative_logsumexp(t: Translation, x: ir.Value, axis: ir.Value, *, exclusi
     """A Scan: one maximum for all would lose what is far smaller than it."""
     rank = t.rank(x)
     along = integer_of(t, axis, "axis") % rank
-    rest = [i for i in range(rank) if i != along]
-    dims = t.dims(x)
+    steps = t.dims(x)[along]
+    # Along the first axis only, and joined instead of padded: ONNX Runtime 1.31 refuses a Scan of no steps, and ends
+    # the process on a Pad of an empty tensor and on a Scan of one along another axis.
+    order = [along, *(place for place in range(rank) if place != along)]
+    first = t.op.Transpose(x, perm=order) if along else x
+    if not steps:
+        one_step = t.op.Concat(t.op.const(np.ones(1, np.int64)), t.op.Shape(first, start=1), axis=0)
+        first = t.op.Concat(first, t.op.Expand(t.op.like(-np.inf, x), one_step), axis=0)
+    made = _scanned_log_sums(t, first, exclusive, reverse)
+    if not steps:
+        made = t.op.Slice(made, [0], size_at(t, x, along), [0])
+    return t.op.Transpose(made, perm=[order.index(place) for place in range(rank)]) if along else made
+
+
+def _scanned_log_sums(t: Translation, x: ir.Value, exclusive: bool, reverse: bool) -> ir.Value:
+    """Return the running sums along the first axis, which is not empty."""
     total, item = (
-        ir.Value(name=name, type=ir.TensorType(t.dtype(x)), shape=ir.Shape([dims[i] for i in rest]))
-        for name in ("total", "item")
+        ir.Value(name=name, type=ir.TensorType(t.dtype(x)), shape=ir.Shape(t.dims(x)[1:])) for name in ("total", "item")
     )
     body = t.inside([total, item])
     added = _log_add(body, total, item)
     graph = body.close([added, total if exclusive else added])
-    start = t.op.Expand(t.op.like(-np.inf, x), t.op.Gather(t.op.Shape(x), rest))
-    made = t.op.Scan(
+    start = t.op.Expand(t.op.like(-np.inf, x), t.op.Shape(x, start=1))
+    made: list[ir.Value] = t.op.Scan(
         start,
         x,
         body=graph,
         num_scan_inputs=1,
-        scan_input_axes=[along],
-        scan_output_axes=[along],
         scan_input_directions=[int(reverse)],
         scan_output_directions=[int(reverse)],
         outputs=2,

@@ -11,7 +11,7 @@ from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import channel_axis, channels_first, restored, size_at, spatial
-from trueport.frontends.tensorflow.windows import padding_attributes
+from trueport.frontends.tensorflow.windows import padding_attributes, without_unreached
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -89,7 +89,11 @@ def max_pool_with_argmax(
     Targmax: ir.DataType,
 ) -> tuple[ir.Value, ir.Value]:
     data = channels_first(t, _comparable(t, input), "NHWC")
-    values, places = t.op.MaxPool(data, **_window(t, data, ksize, strides, padding, "NHWC"), outputs=2)
+    window = _window(t, data, ksize, strides, padding, "NHWC")
+    reached = without_unreached(t, data, window["kernel_shape"], window["strides"], window)
+    values, places = t.op.MaxPool(reached, **window, outputs=2)
+    if reached is not data:
+        places = _within(t, places, reached, data)
     # ONNX counts places in (batch, channel, height, width), TensorFlow in the order of its data.
     channels, height, width = (size_at(t, data, axis) for axis in (1, 2, 3))
     plane = t.op.Mul(height, width)
@@ -100,6 +104,15 @@ def max_pool_with_argmax(
         index = t.op.Add(index, t.op.Mul(t.op.Div(places, volume), volume))
     made = t.cast(restored(t, values, "NHWC"), t.dtype(input))
     return made, t.cast(restored(t, index, "NHWC"), Targmax)
+
+
+def _within(t: Translation, indices: ir.Value, part: ir.Value, whole: ir.Value) -> ir.Value:
+    """Return flat indices into ``part``, the first rows and columns of ``whole``, as indices into ``whole``."""
+    height, width = (t.op.Shape(part, start=axis, end=axis + 1) for axis in (2, 3))
+    column, line = t.op.Mod(indices, width), t.op.Div(indices, width)
+    row, plane = t.op.Mod(line, height), t.op.Div(line, height)
+    rows = t.op.Add(t.op.Mul(plane, size_at(t, whole, 2)), row)
+    return t.op.Add(t.op.Mul(rows, size_at(t, whole, 3)), column)
 
 
 def _pooled(
@@ -115,7 +128,8 @@ def _pooled(
     wide = _comparable(t, data) if operator == "MaxPool" else data
     first = channels_first(t, wide, data_format)
     window = _window(t, first, ksize, strides, padding, data_format, explicit)
-    made = t.op.add(operator, [first], window)
+    reached = without_unreached(t, first, window["kernel_shape"], window["strides"], window)
+    made = t.op.add(operator, [reached], window)
     return t.cast(restored(t, made, data_format), t.dtype(data))
 
 

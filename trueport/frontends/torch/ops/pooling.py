@@ -1,4 +1,4 @@
-"""Means over windows: of a divisor of their own, which the exporter leaves out, and of volumes to a given size."""
+"""Means over windows with a divisor of their own, which the exporter leaves out."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import onnx_ir as ir
 
 from trueport.errors import ConversionError
 from trueport.fidelity import accumulation
-from trueport.frontends.tensorflow.matrices import transposed
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 from trueport.lazy import LazyModule
 
@@ -49,28 +46,3 @@ def _averaged(
     area = float(np.prod(kernel)) if len(kernel) == rank else float(kernel[0] ** rank)
     op = _opset.opset18
     return op.Mul(pool(x, kernel, stride, padding, ceil, True), op.CastLike(op.Constant(value_float=area / divisor), x))
-
-
-@maps_torch("aten::_adaptive_avg_pool3d", error=accumulation())
-@recorded
-def adaptive_avg_pool3d(t: TorchTranslation, x: ir.Value, output_size: Sequence[int]) -> ir.Value:
-    """Axis by axis a product with the shares that each place has in each mean."""
-    rank = t.rank(x)
-    for axis, wanted in zip(range(rank - 3, rank), output_size, strict=True):
-        size = t.dims(x)[axis]
-        if size is None or not isinstance(wanted, int):
-            raise t.fail(
-                "the sizes of its windows hang on a dim that is open", "leave that dim out of the dynamic ones"
-            )
-        order = [*(a for a in range(rank) if a != axis), axis]
-        made = t.op.MatMul(transposed(t, x, order), t.op.like(_shares(size, wanted), x))
-        x = transposed(t, made, [int(place) for place in np.argsort(order)])
-    return x
-
-
-def _shares(size: int, wanted: int) -> np.ndarray:
-    shares = np.zeros((size, wanted))
-    for index in range(wanted):
-        first, last = index * size // wanted, -(-(index + 1) * size // wanted)
-        shares[first:last, index] = 1 / (last - first)
-    return shares
