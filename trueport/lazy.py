@@ -13,7 +13,7 @@ from typing import Any
 
 from trueport.errors import MissingDependency
 from trueport.quiet import start_up_hidden
-from trueport.versions.torch import keep_triton_out
+from trueport.versions.torch import without_triton
 
 __all__ = ["LazyModule", "defer", "load"]
 
@@ -23,8 +23,8 @@ _LOADS_TENSORFLOW = ("tensorflow", "keras", "tf_keras")
 def load(module: str) -> ModuleType:
     """Import a framework's module, without the lines TensorFlow writes to stderr the first time."""
     if module.partition(".")[0] not in _LOADS_TENSORFLOW:
-        keep_triton_out()
-        return importlib.import_module(module)
+        with without_triton():
+            return importlib.import_module(module)
     with start_up_hidden():
         return importlib.import_module(module)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import ml_dtypes
+import mpmath
 import numpy as np
 import onnx
 import onnx_ir as ir
 import pytest
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
 from onnx_ir.passes.common import LiftConstantsToInitializersPass
 
 from tests.backends.kernel_rows import ROWS
@@ -22,6 +25,7 @@ from trueport.ir.widening import EXACT_IN_WIDER
 from trueport.passes.lower.model import lower_model
 from trueport.runtimes.ort_kernels import cpu_kernels
 
+_COSINE = """<ir_version: 8, opset_import: ["": 17]> one (double[n] x) => (double[n] y) { y = Cos(x) }"""
 OPSETS = (26, 13)
 FLOAT, BFLOAT16 = onnx.TensorProto.FLOAT, onnx.TensorProto.BFLOAT16
 TYPES = [
@@ -222,3 +226,40 @@ def test_sums_of_sizes_and_of_truth_are_left_alone() -> None:
 
 def test_reasons_name_operators_that_exist() -> None:
     assert all(canonical_schema(op) is not None for op in EXACT_IN_WIDER)
+
+
+class Sin(OpRun):
+    """The correctly rounded sine: what is measured is the formula, not a CPU's sine."""
+
+    op_domain = ""
+
+    def _run(self, x: np.ndarray) -> tuple[np.ndarray]:
+        return (_rounded(mpmath.sin, x),)
+
+
+def _rounded(function: Callable[..., mpmath.mpf], x: np.ndarray) -> np.ndarray:
+    with mpmath.workprec(1200):
+        return np.array([float(function(mpmath.mpf(value))) for value in x])
+
+
+def test_cosines_of_doubles_by_sines() -> None:
+    """ONNX Runtime before 1.31 has no kernel; the formula keeps Cos's declared bound wherever 2x is a number."""
+    model = from_proto(onnx.shape_inference.infer_shapes(onnx.parser.parse_model(_COSINE)))
+    assert amend(model, lambda node: node.op_type == "Cos", only_missing=True) == 1
+    written, draw = to_proto(model), np.random.default_rng(31)
+    x = np.concatenate(
+        [
+            *(draw.uniform(-size, size, 100) for size in (1e-3, 4, 1e3, 1e9, 1e300)),
+            *(np.arange(-40, 40) * np.pi / part for part in (1, 2, 3)),
+            [0.0, -0.0, 5e-324, 6381956970095103 * 2.0**797, 2.0**1022],
+        ]
+    )
+    want = _rounded(mpmath.cos, x)
+    with np.errstate(invalid="ignore"):
+        (exact,) = ReferenceEvaluator(written, new_ops=[Sin]).run(None, {"x": x})
+    assert np.all(np.abs(exact - want) <= 2 * np.spacing(np.abs(want)))
+    x = np.append(x, [1.7e308, -(2.0**1023)])
+    (got,) = run_ort(written, {"x": x})
+    np.testing.assert_allclose(got, _rounded(mpmath.cos, x), rtol=0, atol=1e-15)
+    (got,) = run_ort(written, {"x": np.array([np.inf, -np.inf, np.nan])})
+    assert np.isnan(got).all()

@@ -112,6 +112,13 @@ def test_what_a_user_is_told_to_install_is_an_extra() -> None:
     assert {install.extra for install in INSTALLS if install.extra in declared} == declared - {"dev"}
 
 
+def test_version_and_help_need_no_framework(tmp_path: Path) -> None:
+    commands = ["--version", "-h", "--help", "convert -h"]
+    (version, *helps) = _run(LOOKED_FOR, commands, tmp_path)
+    assert version == (Outcome(0, f"trueport {trueport.__version__}"), [])
+    assert [(answer.code, bool(answer.text), loaded) for answer, loaded in helps] == [(0, True, [])] * 3
+
+
 def test_the_version_stands_in_one_file() -> None:
     project = _project()
     assert project["project"]["dynamic"] == ["version"]

@@ -66,8 +66,7 @@ def settle_opset(
 
 def _bring(model: ir.Model, opset: int, kernels: Sequence[Kernel], *, amends: bool) -> None:
     lacks = lacking(kernels, opset)
-    if amends:
-        amend(model, lacks)
+    amend(model, lacks, only_missing=not amends)
     avoid_runtime_bugs(model)
     lower_model(model, opset, apart=lacks)
     fit_kernels(model, kernels)

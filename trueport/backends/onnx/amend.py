@@ -7,6 +7,8 @@ Found with ONNX Runtime 1.31 on CPU:
 * products of integers likewise;
 * the maximum and minimum of int64 along an axis take the lower 32 bits as signed where the upper ones are equal;
 * halves can't be scattered with a reduction (a matter of types, see :mod:`trueport.backends.onnx.kernels`).
+
+Before 1.31 Cos of float64 has no kernel either; Sin has one.
 """
 
 from __future__ import annotations
@@ -39,17 +41,21 @@ _SMALL = 1 << 16
 """Constants below it stay far from 2**31 when some thousands of them are added."""
 
 
-def amend(model: ir.Model, lacks: Callable[[ir.Node], bool]) -> int:
-    """Replace what ONNX Runtime would compute otherwise, or lacks, in place; how many nodes.
+def amend(model: ir.Model, lacks: Callable[[ir.Node], bool], *, only_missing: bool = False) -> int:
+    """Replace what ONNX Runtime lacks, or computes in another way than ONNX says, in place; return how many nodes.
 
-    The model is at the canonical opset; ``lacks`` says of a node that nothing will run it.
+    The model is at the canonical opset; ``lacks`` says of a node that nothing will run it. ``only_missing``: keep what
+    has a kernel, whatever it computes.
     """
     shop = Workshop(model)
-    return sum(_is_replaced(node, lacks, shop) for node in list(model.graph.all_nodes()))
+    wrong = {} if only_missing else _WRONG
+    return sum(_is_replaced(node, lacks, wrong, shop) for node in list(model.graph.all_nodes()))
 
 
-def _is_replaced(node: ir.Node, lacks: Callable[[ir.Node], bool], shop: Workshop) -> bool:
-    amendment = _WRONG.get(node.op_type) or _MISSING.get(node.op_type)
+def _is_replaced(
+    node: ir.Node, lacks: Callable[[ir.Node], bool], wrong: Mapping[str, _Amendment], shop: Workshop
+) -> bool:
+    amendment = wrong.get(node.op_type) or _MISSING.get(node.op_type)
     if amendment is None or node.domain or (node.op_type in _MISSING and not lacks(node)):
         return False
     op = Inserter(shop, node)
@@ -205,6 +211,28 @@ def _one_hot(op: Inserter) -> ir.Value:
     return made
 
 
+def _cosine(op: Inserter) -> ir.Value | None:
+    """Emit the cosine of a float64 by sines of x, 2x and x/2: both factors are exact, so no digit of x is lost.
+
+    sin(2x) / (2 sin x) has no cancellation, but no digits where sin x is near 0. There the cosine is near 1 or -1:
+    1 - 2 sin(x/2)**2, or 2 cos(x/2)**2 - 1 with cos(x/2) = sin x / (2 sin(x/2)).
+    """
+    x = op.node.inputs[0]
+    if x is None or x.dtype != _D.DOUBLE:
+        return None
+    half, one, two = (op.like(number, x) for number in (0.5, 1.0, 2.0))
+    sine, sine_of_half = op.Sin(x), op.Sin(op.Mul(x, half))
+    cosine_of_half = op.Div(sine, op.Mul(two, sine_of_half))
+    square, other_square = (op.Mul(value, value) for value in (sine_of_half, cosine_of_half))
+    is_positive = op.Less(square, half)
+    near_one = op.Where(is_positive, op.Sub(one, op.Mul(two, square)), op.Sub(op.Mul(two, other_square), one))
+    quotient = op.Div(op.Sin(op.Mul(x, two)), op.Mul(two, sine))
+    # Beyond 2**1023 there is no 2x; the sum is within 1e-15 then.
+    is_near = op.Or(op.Less(op.Abs(sine), half), op.GreaterOrEqual(op.Abs(x), op.like(2.0**1023, x)))
+    made: ir.Value = op.Where(is_near, near_one, quotient)
+    return made
+
+
 def _nearest(op: Inserter) -> ir.Value | None:
     """Elements by their index, which is resized instead."""
     data, _, scales, sizes = (*op.node.inputs, None, None)[:4]
@@ -241,4 +269,10 @@ _WRONG: Mapping[str, _Amendment] = {
     "ReduceSum": _sum,
     "ReduceSumSquare": _sum_of_squares,
 }
-_MISSING: Mapping[str, _Amendment] = {"NonZero": _non_zero, "OneHot": _one_hot, "Relu": _relu, "Resize": _nearest}
+_MISSING: Mapping[str, _Amendment] = {
+    "Cos": _cosine,
+    "NonZero": _non_zero,
+    "OneHot": _one_hot,
+    "Relu": _relu,
+    "Resize": _nearest,
+}

@@ -19,21 +19,18 @@ from trueport.frontends.torch.agreement import refuse_disagreement, refuse_layou
 from trueport.frontends.torch.call import Call, inference, make_call, port_of
 from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_shapes, widened_example
 from trueport.frontends.torch.eager import eager_flags, eager_paths
+from trueport.frontends.torch.exporting import exporting
 from trueport.frontends.torch.failures import DECIDED, explain
 from trueport.frontends.torch.guards import heard_guards
 from trueport.frontends.torch.keeping import without_traces
 from trueport.frontends.torch.kept_axes import open_pools
 from trueport.frontends.torch.probe import settled_bounds
-from trueport.frontends.torch.quantization import open_quantized
-from trueport.frontends.torch.quiet import quiet
-from trueport.frontends.torch.recurrence import open_sequences
 from trueport.frontends.torch.results import as_tensors_only, is_exportable, left_out, named_results
 from trueport.frontends.torch.rewrite import rewritten
 from trueport.frontends.torch.sources import TorchOptions, open_source
 from trueport.frontends.torch.state import refuse_hidden_state
 from trueport.ir.ports import Port
 from trueport.versions.python import add_note
-from trueport.versions.torch import keep_triton_out
 
 __all__ = ["TorchCaptured", "capture_torch"]
 
@@ -179,10 +176,9 @@ class _Exporter:
 
     def _exported(self, dims: Sequence[OpenDim], strategy: _Strategy) -> Any:
         args, kwargs = self.call.filled([tensor.contiguous() for tensor in widened_example(self.call, dims)])
-        keep_triton_out()
         with ExitStack() as stack:
             stack.enter_context(inference(self.module))
-            for prepared in (quiet, open_sequences, open_quantized, open_pools):
+            for prepared in (exporting, open_pools):
                 stack.enter_context(prepared())
             if not strategy.strict:  # the strict way reads code, and cannot read what chooses the path
                 stack.enter_context(eager_paths())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from typing import Any
 
 import onnx
 import onnx_ir as ir
@@ -17,6 +15,7 @@ from trueport.frontends.torch.call import inference
 from trueport.frontends.torch.capture import TorchCaptured
 from trueport.frontends.torch.quiet import quiet
 from trueport.quoting import one_line
+from trueport.versions.torch import script_exporter, without_triton
 
 __all__ = ["translate_script"]
 
@@ -32,7 +31,7 @@ def translate_script(captured: TorchCaptured) -> ir.Model:
     written = io.BytesIO()
     args, kwargs = captured.call.filled([tensor.clone() for tensor in captured.call.tensors])
     try:
-        with inference(captured.module), quiet(), _unlogged():
+        with without_triton(), inference(captured.module), quiet(), _unlogged():
             torch.onnx.export(
                 captured.module,
                 (*args, *kwargs.values()),
@@ -56,7 +55,7 @@ def translate_script(captured: TorchCaptured) -> ir.Model:
 @contextmanager
 def _unlogged() -> Iterator[None]:
     """Within it the exporter does not print its graph: it would, for it asks a function whether to, uncalled."""
-    exporter: Any = importlib.import_module("torch.onnx._internal.torchscript_exporter.utils")
+    exporter = script_exporter()
     kept = exporter.setup_onnx_logging
     exporter.setup_onnx_logging = nullcontext
     try:

@@ -23,6 +23,7 @@ from trueport.frontends.torch.quiet import quiet
 from trueport.ir.files import check_regular
 from trueport.quiet import start_up_hidden
 from trueport.quoting import one_line
+from trueport.versions.torch import without_triton
 
 __all__ = ["Opened", "TorchOptions", "is_torch", "open_source"]
 
@@ -118,7 +119,7 @@ def _exported(path: Path, names: Sequence[str], trust: bool) -> Any:
         check_exported(path, names)
     known_quantized_operators()
     try:
-        with quiet(), nullcontext() if trust else tensors_only():
+        with without_triton(), quiet(), nullcontext() if trust else tensors_only():
             program = torch.export.load(str(path))
             program.module()  # what is wrong with constants and guards shows only here
             return program

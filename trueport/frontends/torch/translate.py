@@ -18,11 +18,10 @@ from trueport.errors import ConversionError, Unsupported
 from trueport.fidelity import EXACT, UNSUPPORTED, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.capture import TorchCaptured
-from trueport.frontends.torch.exporting import exact_numbers, exporter_mended
+from trueport.frontends.torch.exporter_faults import exact_numbers, exporter_mended
+from trueport.frontends.torch.exporting import exporting
 from trueport.frontends.torch.places import line_of
-from trueport.frontends.torch.quantization import known_quantized_operators, open_quantized
-from trueport.frontends.torch.quiet import quiet
-from trueport.frontends.torch.recurrence import open_sequences
+from trueport.frontends.torch.quantization import known_quantized_operators
 from trueport.frontends.torch.registry import TORCH_COMPLEX
 from trueport.frontends.torch.script import translate_script
 from trueport.ir.dtypes import numpy_dtype
@@ -30,7 +29,7 @@ from trueport.ir.marks import mark_trained
 from trueport.ir.provenance import LOCATION, ORIGIN
 from trueport.mapping.registry import Finding, Reason, Registry
 from trueport.quoting import one_line
-from trueport.versions.torch import lacks
+from trueport.versions.torch import lacks, own_translations_first
 
 __all__ = ["Translated", "translate"]
 
@@ -41,6 +40,7 @@ _MAX_REFUSED = 64
 _OF_NUMBERS = ("_operator", "math", "torch")
 """Modules of functions that programs call on numbers computed of sizes."""
 _REGISTRATION = "torch.onnx._internal.exporter._registration"
+_DISPATCHING = "torch.onnx._internal.exporter._dispatching"
 _STACK = "pkg.torch.onnx.stack_trace"
 _SCOPES = "pkg.torch.onnx.name_scopes"
 _MISSING = re.compile(
@@ -102,7 +102,8 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
 
 
 def _export(program: Any, table: Mapping[Any, Callable[..., Any]]) -> Any:
-    with quiet(), torch.no_grad(), open_sequences(), open_quantized(), exporter_mended():
+    own_first = own_translations_first(importlib.import_module(_DISPATCHING))
+    with exporting(), exporter_mended(), own_first, torch.no_grad():
         return torch.onnx.export(
             program,
             dynamo=True,
