@@ -206,10 +206,6 @@ CASES = [
         "torch-pooling-over-the-edge",
         _refused(lambda x: F.avg_pool2d(x, 2, ceil_mode=True, divisor_override=3), torch.ones(1, 1, 5, 5)),
     ),
-    Case(
-        "torch-pooling-of-open-volumes",
-        _refused(lambda x: F.adaptive_avg_pool3d(x, 2), torch.ones(1, 1, 5, 4, 4), dims="x.2=depth"),
-    ),
     Case("torch-projected-lstm", _unwarned(_refused(nn.LSTM(3, 4, proj_size=2), torch.ones(2, 5, 3)))),
     Case(
         "torch-mean-of-whole-numbers",

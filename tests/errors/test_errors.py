@@ -21,6 +21,7 @@ import pytest
 
 from tests.errors import (
     cases_backends,
+    cases_captures,
     cases_consent,
     cases_files,
     cases_outputs,
@@ -54,6 +55,7 @@ _MODULES = (
     cases_passes,
     cases_verifying,
     cases_consent,
+    cases_captures,
 )
 CASES = [case for module in _MODULES for case in module.CASES]
 _ROOT = Path(__file__).parents[2]

@@ -167,8 +167,12 @@ def _eager(module: Any, call: Call, tensors: Sequence[Any], seed: int = _SEED) -
 
 def _is_random(module: Any, call: Call) -> bool:
     """True if the seed decides what the module gives: two runs then agree in shapes alone."""
-    first, second = (_eager(module, call, call.tensors, seed) or {} for seed in (_SEED, _SEED + 1))
-    return bool(_difference(first, list(second.values()), random=False))
+    generator = torch.Generator().manual_seed(_SEED)
+    for tensors in (call.tensors, [_drawn(tensor, generator) for tensor in call.tensors]):
+        first, second = (_eager(module, call, tensors, seed) or {} for seed in (_SEED, _SEED + 1))
+        if _difference(first, list(second.values()), random=False):
+            return True
+    return False
 
 
 def _may_draw(program: Any) -> bool:

@@ -185,8 +185,7 @@ def _axes(t: TorchTranslation, x: Value, dim: Sequence[int] | None) -> list[int]
 
 def _spread(t: TorchTranslation, x: Value, dim: Sequence[int] | None, correction: float | None, keepdim: bool) -> Value:
     """In doubles, as PyTorch sums them: the square of a float32 may overflow or vanish though its root does not."""
-    if not is_float(x):
-        raise t.fail("takes the standard deviation of integers", "cast them to floats first")
+    assert is_float(x), "PyTorch refuses integers, and complex numbers have translations of their own"
     axes = _axes(t, x, dim)
 
     def formula(wide: Value) -> Value:
