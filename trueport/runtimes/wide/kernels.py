@@ -13,6 +13,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.gathering import gather_elements
+from trueport.runtimes.wide.resize import resize
 from trueport.runtimes.wide.sampling import deform_conv, grid_sample
 from trueport.runtimes.wide.windows import average_pool, conv, conv_transpose, max_pool
 
@@ -191,6 +192,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "MaxPool": _first_max_pool,
         "MeanVarianceNormalization": _mean_variance,
         "QuantizeLinear": _quantize,
+        "Resize": resize,
     }
 )
 """By operator of ONNX's own domain; one that returns None leaves the case to the reference."""
