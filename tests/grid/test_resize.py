@@ -39,7 +39,6 @@ def sized(x: np.ndarray, *sizes: int) -> Arrays:
 def test_nearest(transform: str, rounding: str) -> None:
     options = {"mode": "nearest", "coordinate_transformation_mode": transform, "nearest_mode": rounding}
     # ONNX Runtime takes whole lengths for align_corners; only there do fractional ones differ.
-    # No factor makes ties in half_pixel_symmetric, where ONNX Runtime's rounding is its own.
     factors = (1, 1, 2, 3) if transform == "align_corners" else (1, 1, 0.55, 2.3)
     resize(scaled(image(2, 3, 5, 4), *factors), scaled(image(1, 3, 7, 9), *factors), constants=[2], **options)
     resize(sized(image(2, 3, 5, 4), 2, 3, 8, 3), sized(image(2, 3, 9, 7), 2, 3, 4, 17), **options)

@@ -15,6 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.barrier import opaque
 from trueport.backends.tensorflow.context import Tensor
 from trueport.errors import InvalidModel
 from trueport.fidelity import UNSUPPORTED, Limit
@@ -81,27 +82,35 @@ def settled(parameters: tuple[Any, ...], make: Callable[[], Any]) -> Any:
         return tf.nest.map_structure(lambda x: x.numpy(), make())
 
 
-def coordinates(axis: Axis, mode: str, dtype: Any) -> Tensor:
-    """Where in the input each output lies; ``dtype`` is float32 or, for data that has more digits, float64."""
-    x, length, width = (tf.cast(v, dtype) for v in (tf.range(axis.resized), axis.length, axis.width))
-    scale = width / length if axis.width is axis.resized else tf.cast(axis.scale, dtype)
+def coordinates(axis: Axis, mode: str, dtype: Any, *, exact_ties: bool = False) -> Tensor:
+    """Where in the input each output lies; ``dtype`` is float32 or, for data that has more digits, float64.
+
+    ``exact_ties`` asks for ONNX Runtime's rounding also where this takes float64, which TensorFlow Lite lacks.
+    """
+    x = tf.cast(tf.range(axis.resized), dtype)
+    length, resized, width = (_unfolded(v, dtype) for v in (axis.length, axis.resized, axis.width))
+    scale = width / length if axis.width is axis.resized else _unfolded(axis.scale, dtype)
     zero, centers = tf.zeros([], dtype), (x + 0.5) / scale
     match mode:
         case "half_pixel":
             return centers - 0.5
         case "pytorch_half_pixel":
-            return tf.where(width > 1, centers - 0.5, zero)
+            return tf.where(resized > 1, centers - 0.5, zero)
         case "asymmetric":
             return x / scale
         case "align_corners":
             return tf.where(width == 1, zero, x * (length - 1) / (width - 1))
         case "half_pixel_symmetric":
-            offset = length / 2 * (1 - tf.cast(axis.resized, dtype) / width)
-            return offset + centers - 0.5
+            offset = length / 2 * (1 - resized / (scale * length))
+            if not exact_ties:
+                return offset + centers - 0.5
+            # ONNX Runtime adds these in float64 and rounds once.
+            offset, x, scale = (tf.cast(v, tf.float64) for v in (offset, x, scale))
+            return tf.cast(offset + (x + 0.5) / scale - 0.5, dtype)
         case "tf_crop_and_resize":
-            start, end = tf.cast(axis.start, dtype), tf.cast(axis.end, dtype)
-            inside = start * (length - 1) + x * (end - start) * (length - 1) / (width - 1)
-            return tf.where(width > 1, inside, 0.5 * (start + end) * (length - 1))
+            start, end = _unfolded(axis.start, dtype), _unfolded(axis.end, dtype)
+            inside = start * (length - 1) + x * (end - start) * (length - 1) / (resized - 1)
+            return tf.where(resized > 1, inside, 0.5 * (start + end) * (length - 1))
     raise InvalidModel(
         f"coordinate_transformation_mode {mode!r} is unknown",
         remedy="ONNX has half_pixel, half_pixel_symmetric, pytorch_half_pixel, align_corners, asymmetric, "
@@ -109,9 +118,25 @@ def coordinates(axis: Axis, mode: str, dtype: Any) -> Tensor:
     )
 
 
+def _unfolded(value: Any, dtype: Any) -> Tensor:
+    """Return ``value`` as a scalar that no optimizer merges with other constants or inverts: that would move ties."""
+    scalar = tf.cast(value, dtype)
+    return scalar if tf.executing_eagerly() else opaque(scalar)
+
+
+_TIE = 1e-6
+"""Distance from a half within which ONNX Runtime takes a coordinate for a tie."""
+
+
+def _rounded(x: Tensor, least: float) -> Tensor:
+    """Return ``x`` rounded up where its fraction, minus a half, is more than ``least``."""
+    base = tf.math.floor(x)
+    return base + tf.cast(x - base - 0.5 > least, x.dtype)
+
+
 NEAREST: dict[str, Callable[[Tensor], Tensor]] = {
-    "round_prefer_floor": lambda x: tf.math.ceil(x - 0.5),
-    "round_prefer_ceil": lambda x: tf.math.floor(x + 0.5),
+    "round_prefer_floor": lambda x: _rounded(x, _TIE),
+    "round_prefer_ceil": lambda x: _rounded(x, -_TIE),
     "floor": lambda x: tf.math.floor(x),
     "ceil": lambda x: tf.math.ceil(x),
 }

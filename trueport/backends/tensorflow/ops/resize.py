@@ -69,7 +69,8 @@ def resize(
 
     def sample(axis: Axis, data: Tensor) -> Tensor:
         known = (axis.length, axis.resized, axis.scale, axis.start, axis.end)
-        x = settled(known, lambda: coordinates(axis, coordinate_transformation_mode, precision))
+        ties = mode == "nearest"
+        x = settled(known, lambda: coordinates(axis, coordinate_transformation_mode, precision, exact_ties=ties))
         if mode == "nearest":
             made = tf.gather(data, settled(known, lambda: nearest(axis, x, nearest_mode)), axis=axis.index)
         else:
