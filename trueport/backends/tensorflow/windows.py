@@ -37,25 +37,17 @@ def to_ceil(window: Window, sizes: Sequence[Size]) -> Window:
 
 
 def max_windows(x: Tensor, window: Window) -> Tensor:
-    """The largest element under each position of the window, NaN where there is one; pads never win."""
+    """The largest element under each position of the window; pads never win.
+
+    TensorFlow's own kernel ignores NaN and starts from the lowest finite number, which ``check`` notes. Looking for
+    them costs as much as the pool again, and a branch that does so only where a sum tells of them ends the process in
+    ONNX Runtime when the model is converted back.
+    """
     if window.dilated or window.rank > 2:
         return _by_axis(pad_spatial(x, window.pads, _lowest(x)), window, tf.maximum)
     if window.rank == 1:
         return tf.squeeze(max_windows(tf.expand_dims(x, 1), _lifted(window)), 1)
-    found = _max_native(x, window)
-    if not x.dtype.is_floating:
-        return found
-    # TensorFlow's kernel starts from the lowest finite number and ignores NaN. Looking into each window costs as much
-    # as the pool again; one sum tells whether there is anything to look for, or is too large itself.
-    return tf.cond(tf.math.is_finite(tf.reduce_sum(x)), lambda: found, lambda: _with_special_values(x, window, found))
-
-
-def _with_special_values(x: Tensor, window: Window, found: Tensor) -> Tensor:
-    """Return what a pool found, with NaN where a window holds one, and -inf where it holds nothing else."""
-    zero, one = tf.zeros([], x.dtype), tf.ones([], x.dtype)
-    lowest = tf.constant(-math.inf, x.dtype)
-    holds = _max_native(tf.where(x > lowest, zero, tf.where(x < one, -one, one)), window)
-    return tf.where(holds > zero, tf.constant(math.nan, x.dtype), tf.where(holds < zero, lowest, found))
+    return _max_native(x, window)
 
 
 def _max_native(x: Tensor, window: Window) -> Tensor:

@@ -28,6 +28,21 @@ def random_operators(subject: Subject) -> Iterator[Hit]:
             yield Hit(finding)
 
 
+@rule(
+    "special-values-in-pools",
+    Severity.NOTE,
+    "TensorFlow's kernel ignores NaN, and takes -inf for the lowest finite number",
+    remedy="nothing where the data are finite; else replace NaN before the pool (Where on IsNaN)",
+    targets=("tensorflow",),
+)
+def native_pools(subject: Subject) -> Iterator[Hit]:
+    for node in subject.nodes:
+        kernel, gaps = node.attributes.get("kernel_shape"), node.attributes.get("dilations")
+        is_plain = gaps is None or set(gaps.as_ints()) == {1}
+        if node.op_type == "MaxPool" and len(node.outputs) == 1 and is_plain and kernel and len(kernel.as_ints()) < 3:
+            yield Hit(node)
+
+
 @rule("users-operator", Severity.NOTE, "is translated by a declaration of yours")
 def users_operators(subject: Subject) -> Iterator[Hit]:
     for finding in subject.findings:
