@@ -72,7 +72,7 @@ def test_functions_of_such_inputs_are_verified(name: str, functions: dict[str, A
     found = trueport.convert(functions[name], "onnx")
     assert found.report.verdict == Verdict.FAITHFUL
     assert found.report.comparison is not None
-    assert found.report.comparison.samples == 2
+    assert found.report.comparison.samples == 3
     found.save(tmp_path / "m.onnx")
     again = trueport.verify(functions[name], tmp_path / "m.onnx")
     assert (again.verdict, again.samples, again.rejected) == (Verdict.FAITHFUL, 11, 0)

@@ -46,10 +46,15 @@ class Claims:
     def name_outputs(self, graph: ir.Graph) -> None:
         """Give dims of the graph's outputs that inference left without a name the declared one, if the shapes agree.
 
+        An output whose rank inference did not find gets the declared rank.
+
         To be called when no pass follows: a name says that two dims are equal, which is a claim too.
         """
         for value in graph.outputs:
             declared, derived = self.outputs.get(value.name or ""), _dims(value)
+            if declared is not None and derived is None:
+                # A signature has to say how many dims there are, and nothing else does.
+                value.shape = ir.Shape([dim if isinstance(dim, str) else None for dim in declared])
             if declared is None or derived is None or not _agree(declared, derived):
                 continue
             pairs = zip(declared, derived, strict=True)

@@ -45,11 +45,16 @@ def folded(node: SourceNode, record: Callable[[str], None]) -> list[np.ndarray] 
     if any(tensor.dtype.is_quantized for tensor in outputs):
         return None
     known = [_known(value) for value in node.inputs]
-    if node.op_type == "Cast" and node.operation.inputs[0].dtype.is_integer and _is_scaled(outputs[0]):
+    if node.op_type == "Cast" and _may_be_quantized(node.operation.inputs[0]) and _is_scaled(outputs[0]):
         return None
     if node.inputs and all(array is not None for array in known) and _may_run(node):
         return _evaluate(node, known, record)
     return _dims_known(node)
+
+
+def _may_be_quantized(tensor: Any) -> bool:
+    """True for integers, but for scalars of the types that sizes have: a resize scales those, too."""
+    return tensor.dtype.is_integer and not (tensor.shape.rank == 0 and tensor.dtype in (tf.int32, tf.int64))
 
 
 def _is_scaled(tensor: Any) -> bool:
@@ -57,8 +62,6 @@ def _is_scaled(tensor: Any) -> bool:
 
     They are quantized numbers, and are to stay as they are stored.
     """
-    if tensor.shape.rank == 0:
-        return False  # a size or a count
     users = tensor.consumers()
     return bool(users) and all(_scales(user) for user in users)
 

@@ -18,6 +18,7 @@ from trueport.fidelity import Against
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call, as_array, as_tensor, inference
 from trueport.frontends.torch.eager import eager_paths
+from trueport.frontends.torch.higher_order import run_control_flow_in
 from trueport.frontends.torch.quiet import torch_warnings_hidden
 from trueport.frontends.torch.rounding import bound_of, makes_numbers, takes_samples
 from trueport.frontends.torch.samples import taken
@@ -156,8 +157,7 @@ def _mode_class() -> Any:
                 made = (steps_of(func) or _composition(func))(*args, **(kwargs or {}))
             return self._mode.step(func, args, kwargs or {}) if made is NotImplemented else made
 
-    torch.ops.higher_order.cond.py_impl(Widening)(_branch)
-    torch.ops.higher_order.while_loop.py_impl(Widening)(_loop)
+    run_control_flow_in(Widening)
     return Widening
 
 
@@ -173,18 +173,6 @@ def _composition(operator: Any) -> Callable[..., Any]:
     if not torch._C._dispatch_has_kernel_for_dispatch_key(operator.name(), "CompositeImplicitAutograd"):
         return lambda *args, **kwargs: NotImplemented
     return functools.partial(operator._op_dk, key)
-
-
-def _branch(mode: Any, predicate: Any, then: Any, otherwise: Any, operands: Sequence[Any]) -> Any:
-    with mode:
-        return (then if bool(predicate) else otherwise)(*operands)
-
-
-def _loop(mode: Any, condition: Any, body: Any, carried: Sequence[Any], more: Sequence[Any]) -> Any:
-    with mode:
-        while bool(condition(*carried, *more)):
-            carried = body(*carried, *more)
-        return tuple(carried)
 
 
 def _state(module: Any) -> list[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.higher_order import run_control_flow_in
 from trueport.frontends.torch.places import running_line
 
 __all__ = ["kept_tensors", "memory_of", "watched_writes"]
@@ -62,6 +63,7 @@ def _watcher_class() -> Any:
                         self._found.setdefault(self._owners[memory], running_line())
             return func(*args, **(kwargs or {}))
 
+    run_control_flow_in(Watcher)
     return Watcher
 
 
