@@ -74,6 +74,9 @@ note [custom-operator] ONNX does not define it: what it computes, and its types 
   known to its declaration alone
     node 'n0' (com.acme::Bend)
     node 'n1' (com.acme::Bend)
+
+note [open-dims] stays open in one dim: one without a name
+    output 'y'
 """
     )
 
@@ -146,6 +149,12 @@ ONNX does not define it: what it computes, and its types and shapes, are known t
 
 - node 'n0' (com.acme::Bend)
 - node 'n1' (com.acme::Bend)
+
+### note: open-dims
+
+stays open in one dim: one without a name
+
+- output 'y'
 """
     )
 
@@ -191,7 +200,8 @@ def test_json_holds_everything(check: Check) -> None:
     _, text = check(parsed(BEND), "--format", "json")
     found = json.loads(text)
     assert found["fidelity"] == "unsupported"
-    assert [remark["rule"] for remark in found["remarks"]] == ["custom-operator", "custom-operator", "inference-stops"]
+    rules = [remark["rule"] for remark in found["remarks"]]
+    assert rules == ["custom-operator", "custom-operator", "open-dims", "inference-stops"]
     assert found["remarks"][0] | {"because": ""} == {
         "rule": "custom-operator",
         "severity": "note",
