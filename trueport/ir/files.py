@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trueport.errors import InvalidModel
 
-__all__ = ["check_regular", "check_regular_below", "kind_if_irregular"]
+__all__ = ["check_regular", "check_regular_below", "kind_if_irregular", "why_not_a_file"]
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -26,6 +26,12 @@ def kind_if_irregular(path: Path) -> str:
     except (OSError, ValueError):  # nothing there, a link that leads to itself, a name that nothing can have
         return ""
     return "" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "not a file")
+
+
+def why_not_a_file(path: Path) -> str:
+    """Return why ``path``, which is not a regular file, cannot be read as one."""
+    kind = kind_if_irregular(path)
+    return f"expected a regular file, got {kind}" if kind else "there is no such file"
 
 
 def check_regular(path: Path) -> None:

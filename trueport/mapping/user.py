@@ -13,7 +13,7 @@ from types import ModuleType
 
 from trueport.consent.folders import find_modules_here
 from trueport.errors import UsageError
-from trueport.ir.files import kind_if_irregular
+from trueport.ir.files import why_not_a_file
 from trueport.mapping.registry import Registry
 from trueport.quiet import start_up_hidden
 from trueport.quoting import plain_text
@@ -52,9 +52,7 @@ def _load(name: str) -> ModuleType:
     path = Path(name)
     find_modules_here()
     if path.suffix == ".py" and not path.is_file():
-        kind = kind_if_irregular(path)
-        reason = f"expected a regular file, got {kind}" if kind else "there is no such file"
-        raise UsageError(reason, where=f"--ops {name}", remedy="name a .py file")
+        raise UsageError(why_not_a_file(path), where=f"--ops {name}", remedy="name a .py file")
     return _run(lambda: _from_file(path) if path.suffix == ".py" else importlib.import_module(name), f"--ops {name}")
 
 

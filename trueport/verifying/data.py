@@ -16,7 +16,7 @@ import numpy as np
 from trueport.consent.archives import check_size
 from trueport.consent.folders import find_modules_here
 from trueport.errors import UsageError
-from trueport.ir.files import kind_if_irregular
+from trueport.ir.files import kind_if_irregular, why_not_a_file
 from trueport.ir.ports import Port
 from trueport.quiet import start_up_hidden
 from trueport.quoting import plain_text
@@ -70,9 +70,7 @@ def _from_word(word: str) -> Iterator[Any]:
 
 def _load(file: Path) -> Any:
     if not file.is_file():
-        kind = kind_if_irregular(file)
-        reason = f"expected a regular file, got {kind}" if kind else "there is no such file"
-        raise UsageError(reason, where=f"data {file}", remedy="name a file that is there")
+        raise UsageError(why_not_a_file(file), where=f"data {file}", remedy="name a file that is there")
     try:
         loaded = np.load(file, allow_pickle=False)
         if isinstance(loaded, np.ndarray):

@@ -47,11 +47,6 @@ def max_windows(x: Tensor, window: Window) -> Tensor:
         return _by_axis(pad_spatial(x, window.pads, _lowest(x)), window, tf.maximum)
     if window.rank == 1:
         return tf.squeeze(max_windows(tf.expand_dims(x, 1), _lifted(window)), 1)
-    return _max_native(x, window)
-
-
-def _max_native(x: Tensor, window: Window) -> Tensor:
-    """TensorFlow's kernel for two spatial axes."""
     if window.same:
         return tf.nn.max_pool2d(x, window.kernel, window.strides, "SAME")
     # Not with explicit pads, which neither XLA nor TensorFlow Lite takes.
