@@ -86,6 +86,7 @@ KNOWN = (
         (1, 23),
         "onnx's reference evaluator lacks layout 1 and the cell state",
     ),
+    Known(r"locate_known\.py.*onnx2tf-remainder", "onnx", (1, 23), "its reference ignores fmod = 0 of floats"),
     Known(r"extremes_of_nothing", "onnxruntime", (1, 22), "ONNX Runtime refuses the extremes of nothing"),
     Known(r"of_no_truths", "onnxruntime", (1, 31), "ONNX Runtime lacks the extremes of nothing"),
     Known(r"lp_normalization", "onnxruntime", (1, 31), "ONNX Runtime has no kernel since opset 22", since=(1, 22)),
