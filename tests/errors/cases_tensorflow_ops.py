@@ -137,7 +137,7 @@ _NUMBERS = [
 ]
 
 _PLACES = [
-    operator("perm-that-is-computed", "Transpose", {"x": FLOAT(2, 3), "perm": INT(2)}),
+    operator("axes-that-are-computed", "ReverseV2", {"tensor": FLOAT(2, 3), "axis": INT(1)}),
     operator(
         "gathers-by-open-indices",
         "GatherNd",

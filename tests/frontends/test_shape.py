@@ -85,6 +85,15 @@ def test_transposes() -> None:
     agree(lambda x: (tf.transpose(x), tf.tile(x, []), tf.broadcast_to(x, [])), [np.float32(3)], [np.float32(4)])
 
 
+def test_transposes_by_an_order_that_is_computed() -> None:
+    samples = [
+        [ramp(n, 3, 4), np.array(order, np.int32)] for n, order in ((2, [2, 0, 1]), (5, [1, 2, 0]), (0, [0, 2, 1]))
+    ]
+    agree(tf.transpose, *samples)
+    agree(lambda x, order: tf.transpose(tf.complex(x, -x), order), *samples[:2])
+    agree(tf.transpose, [np.float32(3), np.zeros(0, np.int32)], [np.float32(4), np.zeros(0, np.int32)])
+
+
 def test_packed_and_unpacked() -> None:
     agree(lambda x: (tf.stack([x, x, x], -1), tf.stack([x], 1), tf.stack([x, tf.zeros_like(x)])), *TWO)
     agree(lambda x: (tf.stack([tf.shape(x)[0], 3, 4]), tf.stack([1, 2, tf.size(x)])), *TWO)

@@ -80,8 +80,25 @@ def expand_dims(t: Translation, input: ir.Value, dim: ir.Value) -> ir.Value:
 @maps("Transpose", domain=TF, fidelity=BITWISE)
 @maps("ConjugateTranspose", domain=TF, fidelity=BITWISE)
 def transpose(t: Translation, x: ir.Value, perm: ir.Value) -> ir.Value:
-    order = [int(axis) for axis in t.need(perm, "perm")]
+    known = t.static(perm)
+    if known is None:
+        return _transposed_by(t, x, t.int64(perm))
+    order = [int(axis) for axis in known]
     return x if order == sorted(order) else t.op.Transpose(x, perm=order)
+
+
+def _transposed_by(t: Translation, x: ir.Value, order: ir.Value) -> ir.Value:
+    """Transpose by a computed order, which ONNX's Transpose does not take: gather the flat elements by position."""
+    shape, step, strides = t.op.Shape(x), t.op.const([1]), []
+    for axis in reversed(range(t.rank(x))):
+        strides.insert(0, step)
+        step = t.op.Mul(step, t.op.Gather(shape, [axis]))
+    sizes, steps = t.op.Gather(shape, order), t.op.Gather(t.op.Concat(*strides, axis=0), order) if strides else shape
+    positions = t.op.const(0)
+    for axis in range(t.rank(x)):
+        along = t.op.Range(0, t.op.Gather(sizes, axis), 1)
+        positions = t.op.Add(t.op.Unsqueeze(positions, [axis]), t.op.Mul(along, t.op.Gather(steps, axis)))
+    return t.op.Gather(t.op.Reshape(x, [-1]), positions)
 
 
 @maps("Pack", domain=TF, fidelity=BITWISE)
