@@ -164,3 +164,45 @@ def two_in_one_loop(x: Any) -> Any:
 )
 def test_arrays_in_loops(function: Callable[..., Any]) -> None:
     agree(traced(function), *X)
+
+
+def _pushed(*tensors: Any) -> Any:
+    handle = raw.EmptyTensorList(element_shape=-1, max_num_elements=-1, **FLOAT)
+    for tensor in tensors:
+        handle = raw.TensorListPushBack(input_handle=handle, tensor=tensor)
+    return handle
+
+
+def _read(handle: Any, index: Any) -> Any:
+    """Shape and sum of an element: its rank is not known before."""
+    found = raw.TensorListGetItem(input_handle=handle, index=index, element_shape=-1, **FLOAT)
+    return tf.shape(found), tf.reduce_sum(tf.reshape(found, [-1]))
+
+
+def _pushed_rows(x: Any) -> Any:
+    """A list of rows without their first elements: none, one, … are dropped."""
+
+    def step(i: Any, handle: Any) -> Any:
+        return i + 1, raw.TensorListPushBack(input_handle=handle, tensor=x[i, i % 3 :])
+
+    return tf.while_loop(lambda i, _: i < tf.shape(x)[0], step, (tf.constant(0), _pushed()))[1]
+
+
+DIFFERENT_SHAPES: dict[str, Callable[..., Any]] = {
+    "shortened": lambda x: _read(raw.TensorListResize(input_handle=_pushed_rows(x), size=tf.shape(x)[0] - 1), 0),
+    "lengthened": lambda x: raw.TensorListLength(
+        input_handle=raw.TensorListResize(input_handle=_pushed_rows(x), size=tf.shape(x)[0] + 2)
+    ),
+    "concatenated": lambda x: _read(
+        raw.TensorListConcatLists(input_a=_pushed_rows(x), input_b=_pushed(x, x[0]), **FLOAT), tf.shape(x)[0]
+    ),
+    "chosen": lambda x: _read(tf.cond(x[0, 0] > 1.0, lambda: _pushed(x), lambda: _pushed(x[0], x)), 0),
+    "chosen or none": lambda x: raw.TensorListLength(
+        input_handle=tf.cond(tf.shape(x)[0] > 2, _pushed, lambda: _pushed(x[0], x))
+    ),
+}
+
+
+@pytest.mark.parametrize("function", DIFFERENT_SHAPES.values(), ids=DIFFERENT_SHAPES)
+def test_lists_of_tensors_of_different_shapes(function: Callable[..., Any]) -> None:
+    agree(function, *X)

@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.forms import conformed, parts, rebuilt
+from trueport.frontends.tensorflow.lists import can_stack
 from trueport.frontends.tensorflow.values import Listing, Opaque, Resource, Translated, Unknown
 from trueport.frontends.tensorflow.variables import inner_variable, read_variable, variable_type, write_variable
 
@@ -96,9 +97,8 @@ def _form(pair: Sequence[Translated]) -> Translated | None:
         return None
     lists = [value for value in pair if isinstance(value, Listing)]
     if len(lists) == len(pair):
-        rows = [value for value in lists if value.sequence is None]
         marker = ir.Value(name="list")
-        if len(rows) == len(lists):
+        if all(can_stack(value) for value in lists):
             return Listing(lists[0].dtype, lists[0].shape, stacked=marker)
         return Listing(lists[0].dtype, lists[0].shape, sequence=marker)
     return pair[0]

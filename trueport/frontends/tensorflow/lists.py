@@ -6,7 +6,8 @@ what is known of neither becomes an ONNX sequence. An element that was never wri
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,8 @@ from trueport.ir.dtypes import numpy_dtype
 __all__ = [
     "as_rows",
     "as_sequence",
+    "can_stack",
+    "concatenated",
     "declared_shape",
     "get_item",
     "known_dims",
@@ -27,6 +30,7 @@ __all__ = [
     "merged_shape",
     "need_list",
     "reserve",
+    "resized",
     "set_item",
     "zeros",
 ]
@@ -156,6 +160,17 @@ def as_sequence(t: Translation, listing: Listing, shape: Dims = None) -> ir.Valu
     return t.op.SplitToSequence(rows, axis=0, keepdims=0)
 
 
+def can_stack(listing: Listing) -> bool:
+    """True if the elements can be the rows of one tensor: their shapes do not differ, and one of them is known."""
+    if listing.sequence is not None or listing.stacked is not None:
+        return listing.stacked is not None
+    shapes = [known_dims(value) for value in listing.elements or () if value is not None]
+    known = [shape for shape in shapes if shape is not None]
+    if any(len({*dims} - {None}) > 1 for dims in itertools.zip_longest(*known, fillvalue=-1)):
+        return False
+    return bool(shapes) or listing.count is not None or (listing.shape is not None and None not in listing.shape)
+
+
 def get_item(t: Translation, listing: Listing, index: ir.Value, shape: Dims) -> ir.Value:
     """One element."""
     at = t.static(index)
@@ -188,6 +203,56 @@ def _is_near(listing: Listing, at: int, resize: bool) -> bool:
     """Whether a place is among the single elements, or right behind them where there may be more."""
     have = len(listing.elements or ())
     return at < have or (at <= _FEW and (resize if listing.count is None else at == have))
+
+
+def concatenated(t: Translation, one: Listing, two: Listing) -> Listing:
+    """The elements of two lists, one after the other."""
+    if all(each.elements is not None and each.count is None for each in (one, two)):
+        return Listing(one.dtype, one.shape, elements=(*(one.elements or ()), *(two.elements or ())))
+    if can_stack(one) and can_stack(two):
+        return Listing(one.dtype, one.shape, stacked=t.op.Concat(*(as_rows(t, each) for each in (one, two)), axis=0))
+    behind = as_sequence(t, two)
+    return _pushed(t, one, length(t, two), lambda inner, place: inner.op.SequenceAt(behind, place))
+
+
+def resized(t: Translation, listing: Listing, size: ir.Value) -> Listing:
+    """The first elements of a list, as many as ``size`` says; further ones are zeros, or empty if of unknown shape."""
+    known, count = t.static(size), t.int64(size)
+    if listing.elements is not None and listing.count is None and known is not None:
+        spare = (None,) * max(0, int(known) - len(listing.elements))
+        return Listing(listing.dtype, listing.shape, elements=(*listing.elements[: int(known)], *spare))
+    if listing.stacked is not None:
+        wanted = t.op.Reshape(count, [1])
+        spare_rows = t.op.Max(t.op.Sub(wanted, t.op.Shape(listing.stacked, start=0, end=1)), [0])
+        rows = lengthened(t, t.op.Slice(listing.stacked, [0], wanted, [0]), spare_rows)
+        return Listing(listing.dtype, listing.shape, stacked=rows)
+    sequence, have = as_sequence(t, listing), length(t, listing)
+    shape = listing.shape if listing.shape is not None and None not in listing.shape else (0,)
+
+    def element(inner: Translation, place: ir.Value) -> ir.Value:
+        sides = [inner.inside() for _ in range(2)]
+        found = sides[0].op.SequenceAt(sequence, place), zeros(sides[1], listing.dtype, shape)
+        then_branch, else_branch = (side.close([value]) for side, value in zip(sides, found, strict=True))
+        made: ir.Value = inner.op.If(inner.op.Less(place, have), then_branch=then_branch, else_branch=else_branch)
+        made.type = ir.TensorType(listing.dtype)
+        return made
+
+    return _pushed(t, Listing(listing.dtype, listing.shape, elements=()), count, element)
+
+
+def _pushed(
+    t: Translation, listing: Listing, count: ir.Value, element: Callable[[Translation, ir.Value], ir.Value]
+) -> Listing:
+    """A list with ``count`` elements more: ``element(inner, place)`` for each place from 0 on."""
+    kind = ir.SequenceType(ir.TensorType(listing.dtype))
+    place = ir.Value(name="place", type=ir.TensorType(ir.DataType.INT64), shape=ir.Shape([]))
+    going = ir.Value(name="going", type=ir.TensorType(ir.DataType.BOOL), shape=ir.Shape([]))
+    before = ir.Value(name="list", type=kind)
+    inner = t.inside([place, going, before])
+    body = inner.close([going, inner.op.SequenceInsert(before, element(inner, place))])
+    made: ir.Value = t.op.Loop(count, np.array(True), as_sequence(t, listing), body=body)
+    made.type = kind
+    return Listing(listing.dtype, listing.shape, sequence=made)
 
 
 def known_dims(value: ir.Value) -> Dims:

@@ -10,6 +10,7 @@ from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.lists import (
     as_rows,
     as_sequence,
+    concatenated,
     declared_shape,
     get_item,
     known_dims,
@@ -18,6 +19,7 @@ from trueport.frontends.tensorflow.lists import (
     merged_shape,
     need_list,
     reserve,
+    resized,
     set_item,
     zeros,
 )
@@ -127,12 +129,7 @@ def tensor_list_gather(
 
 @maps("TensorListConcatLists", domain=TF, fidelity=BITWISE)
 def tensor_list_concat_lists(t: Translation, input_a: Translated, input_b: Translated) -> Listing:
-    lists = need_list(t, input_a), need_list(t, input_b)
-    shape = lists[0].shape
-    if all(one.elements is not None and one.count is None for one in lists):
-        return Listing(lists[0].dtype, shape, elements=(*(lists[0].elements or ()), *(lists[1].elements or ())))
-    rows = t.op.Concat(*(as_rows(t, one, shape) for one in lists), axis=0)
-    return Listing(lists[0].dtype, shape, stacked=rows)
+    return concatenated(t, need_list(t, input_a), need_list(t, input_b))
 
 
 def _joined(t: Translation, listing: Listing, dims: tuple[int | None, ...] | None) -> tuple[ir.Value, ir.Value]:
@@ -181,16 +178,7 @@ def tensor_list_split(t: Translation, tensor: ir.Value, element_shape: ir.Value,
 
 @maps("TensorListResize", domain=TF, fidelity=BITWISE)
 def tensor_list_resize(t: Translation, input_handle: Translated, size: ir.Value) -> Listing:
-    listing, known = need_list(t, input_handle), t.static(size)
-    if listing.elements is not None and listing.count is None and known is not None:
-        spare = max(0, int(known) - len(listing.elements))
-        elements = (*listing.elements[: int(known)], *(None,) * spare)
-        return Listing(listing.dtype, listing.shape, elements=elements)
-    rows = as_rows(t, listing)
-    wanted = t.op.Reshape(t.int64(size), [1])
-    kept = t.op.Slice(rows, [0], wanted, [0])
-    spare_rows = t.op.Max(t.op.Sub(wanted, t.op.Shape(rows, start=0, end=1)), [0])
-    return Listing(listing.dtype, listing.shape, stacked=lengthened(t, kept, spare_rows))
+    return resized(t, need_list(t, input_handle), size)
 
 
 def _scattered(t: Translation, rows: ir.Value, indices: ir.Value, tensor: ir.Value) -> ir.Value:
