@@ -96,3 +96,9 @@ def test_halves(function: Callable[..., Any], dtype: Any) -> None:
         return tf.cast(function(tf.cast(x, dtype), i, 3), tf.float32)
 
     agree(over_halves, *([np.abs(numbers(n, 2)) % 4 + 1, RNG.integers(0, 3, size=n)] for n in (2, 3)))
+
+
+@pytest.mark.parametrize("shape", [(2, 0), (0, 3), (2, 0, 3)])
+def test_no_elements_at_all(shape: tuple[int, ...]) -> None:
+    ids = np.zeros(shape[:2], np.int32)
+    agree(lambda x, rows: tf.math.unsorted_segment_sum(x, rows, 4), [numbers(*shape), ids], [numbers(*shape), ids])

@@ -17,6 +17,7 @@ __all__ = [
     "never_negative",
     "only",
     "positions",
+    "shaped",
     "size_of",
     "transposed",
     "within",
@@ -121,6 +122,13 @@ def never_negative(t: Translation, value: ir.Value) -> bool:
 def integer_of(t: Translation, value: ir.Value, what: str) -> int:
     """A scalar input that ONNX wants fixed."""
     return int(t.need(value, what).reshape(()))
+
+
+def shaped(t: Translation, value: ir.Value, shape: ir.Value) -> ir.Value:
+    """The value in a shape that may be computed: a size of 0 is meant, ONNX would copy the input's for it."""
+    known = t.static(shape)
+    made: ir.Value = t.op.Reshape(value, shape, allowzero=1 if known is None or 0 in known else None)
+    return made
 
 
 def size_of(t: Translation, value: ir.Value, axis: int) -> ir.Value:

@@ -12,7 +12,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import joined, never_negative, size_of
+from trueport.frontends.tensorflow.indices import joined, never_negative, shaped, size_of
 from trueport.ir.dtypes import numpy_dtype
 
 __all__ = ["HALVES", "counted", "filled", "linear", "merged", "row_count", "row_numbers", "segments"]
@@ -83,7 +83,7 @@ def segments(
     numbers, values = t.int64(rows), data
     if own != 1:
         numbers = t.op.Reshape(numbers, [-1])
-        values = t.op.Reshape(data, joined(t, [size_of(t, numbers, 0), *inner]))
+        values = shaped(t, data, joined(t, [size_of(t, numbers, 0), *inner]))
     dropping = drop and not never_negative(t, rows)
     made = count
     if dropping:  # into one row more, which is cut off

@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import joined, only, size_of, within
+from trueport.frontends.tensorflow.indices import joined, only, shaped, size_of, within
 from trueport.frontends.tensorflow.segments import linear, merged
 
 __all__ = ["Sparse", "added", "cut", "dim", "order_of", "rank_of", "stretched", "union", "unraveled"]
@@ -75,8 +75,7 @@ def added(t: Translation, dense: ir.Value, indices: ir.Value, values: ir.Value) 
     """A dense tensor and a sparse one, whose indices may come more than once."""
     shape = joined(t, [size_of(t, dense, axis) for axis in range(t.rank(dense))])
     found = merged(t, t.op.Reshape(dense, [-1]), linear(t, indices, shape), values, "add")
-    made: ir.Value = t.op.Reshape(found, shape)
-    return made
+    return shaped(t, found, shape)
 
 
 def union(

@@ -7,7 +7,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import joined, limited, only, positions, size_of
+from trueport.frontends.tensorflow.indices import joined, limited, only, positions, shaped, size_of
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.segments import filled, merged, row_count, row_numbers
 from trueport.mapping.declare import maps
@@ -90,7 +90,7 @@ def _weighted(t: Translation, places: ir.Value, weights: ir.Value, binary: bool)
     if binary or 0 in t.dims(weights):
         return filled(t, 1, t.dtype(weights), t.op.Shape(places)), "none" if binary else "add"
     same = t.rank(weights) == t.rank(places)
-    return weights if same else t.op.Reshape(weights, t.op.Shape(places)), "add"
+    return weights if same else shaped(t, weights, t.op.Shape(places)), "add"
 
 
 def _vector(t: Translation, size: ir.Value) -> ir.Value:

@@ -10,6 +10,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import BITWISE, ulps
 from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.indices import shaped
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.spatial import size_at
 from trueport.frontends.tensorflow.windows import extents, same_pads
@@ -73,7 +74,7 @@ def _flattened(
     ordered = t.op.Transpose(windows, perm=[0, *counts, *inner, 2 * rank + 1])
     depth = t.op.Mul(size_at(t, images, rank + 1), [int(np.prod(kernel))])
     outer = t.op.Shape(ordered, start=0, end=rank + 1)
-    return t.op.Reshape(ordered, t.op.Concat(outer, depth, axis=0))
+    return shaped(t, ordered, t.op.Concat(outer, depth, axis=0))
 
 
 def _windows(

@@ -7,6 +7,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_PLACES, BITWISE, accumulation
 from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.indices import shaped
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.sampling import Pixels, as_float, index_of, number, rounded, within
 from trueport.frontends.tensorflow.spatial import size_at
@@ -154,7 +155,7 @@ def combined_non_max_suppression(
     kept = t.op.GatherND(by_class, chosen)
     shape = t.op.Concat(batch, classes, count, axis=0)
     empty = t.op.ConstantOfShape(shape, value=ir.tensor(np.array([lowest], np.float32)))
-    dense = t.op.Reshape(t.op.ScatterND(empty, chosen, kept), t.op.Concat(batch, row, axis=0))
+    dense = shaped(t, t.op.ScatterND(empty, chosen, kept), t.op.Concat(batch, row, axis=0))
     total = t.op.Reshape(t.int64(max_total_size), [1])
     if pad_per_class:
         total = t.op.Min(total, t.op.Mul(t.op.Reshape(t.int64(max_output_size_per_class), [1]), classes))

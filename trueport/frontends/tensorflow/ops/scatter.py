@@ -7,7 +7,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import joined, only, size_of, within
+from trueport.frontends.tensorflow.indices import joined, only, shaped, size_of, within
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.segments import HALVES, filled, linear, merged, row_count
 from trueport.mapping.declare import maps
@@ -101,7 +101,7 @@ def _scattered(
     inner = [size_of(t, start, axis) for axis in range(depth or 0, t.rank(start))]
     flat = joined(t, [t.op.const(np.array([-1], np.int64)), *inner])
     found = merged(t, t.op.Reshape(start, flat), t.op.Reshape(rows, [-1]), t.op.Reshape(updates, flat), how)
-    return t.op.Reshape(found, shape)
+    return shaped(t, found, shape)
 
 
 def _inside(t: Translation, start: ir.Value, indices: ir.Value, updates: ir.Value) -> tuple[ir.Value, ir.Value]:

@@ -7,7 +7,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import gathered, joined, only
+from trueport.frontends.tensorflow.indices import gathered, joined, only, shaped
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.segments import filled, linear, merged, segments
 from trueport.frontends.tensorflow.sparse import Sparse, added, dim, rank_of, stretched, union, unraveled
@@ -197,7 +197,7 @@ def _reduced(t: Translation, source: Sparse, axes: ir.Value, how: str, keep: boo
     dims = [dim(t, source[2], axis) for axis in kept]
     size = t.op.ReduceProd(joined(t, dims), [0], keepdims=1) if dims else t.op.const(np.array([1], np.int64))
     found = _collected(t, filled(t, 0, t.dtype(source[1]), size), keys, source[1], how)
-    return t.op.Reshape(found, shape)
+    return shaped(t, found, shape)
 
 
 def _reduced_sparse(t: Translation, source: Sparse, axes: ir.Value, how: str, keep: bool) -> Sparse:

@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
 from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.indices import shaped
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.texts import extended, joined, literals, pieces, replaced, static_text, word
 from trueport.frontends.tensorflow.values import Opaque, Translated
@@ -69,7 +70,7 @@ def _cased(t: Translation, text: ir.Value, action: str, encoding: str) -> ir.Val
     longer = t.op.Concat(flat, np.array([""], object), axis=0)
     # The C locale has letters of ASCII only, as TensorFlow has without an encoding, and it is everywhere.
     made = t.op.Slice(t.op.StringNormalizer(longer, case_change_action=action, locale="C"), [0], [-1])
-    return made if t.rank(text) == 1 else t.op.Reshape(made, t.op.Shape(text))
+    return made if t.rank(text) == 1 else shaped(t, made, t.op.Shape(text))
 
 
 @maps("StringSplitV2", domain=TF, fidelity=BITWISE)
