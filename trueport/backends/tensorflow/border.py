@@ -10,7 +10,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.context import MapRows
 from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.lists import empty, from_flat, inner_list, length, listing_of, to_flat
+from trueport.backends.tensorflow.lists import empty, from_flat, inner_list, length, some, to_flat
 from trueport.ir.ports import Port
 
 __all__ = ["enter", "leave", "specs"]
@@ -44,12 +44,8 @@ def enter(port: Port, parts: Sequence[Any]) -> Any:
         case "map" | "sequence_map":
             return MapRows(*parts)
         case "optional_sequence":
-            inner = from_flat(*parts[1:])
-            return tf.cond(
-                parts[0],
-                lambda: listing_of([inner.handle], tf.variant),
-                lambda: listing_of([], tf.variant),
-            )
+            inner, dtype = from_flat(*parts[1:]), tf_dtype(port.element)
+            return tf.cond(parts[0], lambda: some(inner, dtype), lambda: empty(dtype))
         case _:
             return from_flat(*parts)
 
@@ -64,7 +60,7 @@ def leave(port: Port, value: Any) -> list[Any]:
             return [value.keys, value.values]
         case "optional_sequence":
             present = length(value) > 0
-            inner = tf.cond(present, lambda: inner_list(value), lambda: empty(dtype))
+            inner = tf.cond(present, lambda: inner_list(value, dtype), lambda: empty(dtype))
             return [present, *to_flat(inner, dtype)]
         case _:
             return to_flat(value, dtype)

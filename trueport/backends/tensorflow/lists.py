@@ -59,16 +59,22 @@ def get(listing: Listing, index: Any, dtype: Any) -> Any:
     )
 
 
-def inner_list(optional: Listing) -> Listing:
+def some(value: Any, dtype: Any) -> Listing:
+    """An optional that holds a tensor or a sequence, whose elements have this dtype.
+
+    A sequence gets one element more at its end, an empty tensor: without it the optional holds nothing. A list of
+    lists would say the same, but ONNX has none to come back to.
+    """
+    return push(value, tf.zeros([0], dtype)) if isinstance(value, Listing) else push(empty(dtype), value)
+
+
+def inner_list(optional: Listing, dtype: Any) -> Listing:
     """The sequence inside an optional that has one."""
-    elements = known(optional)
-    return Listing(elements[0] if elements else get(optional, 0, tf.variant))
-
-
-def some(value: Any) -> Listing:
-    """An optional that holds a tensor or a sequence."""
-    tensor = value.handle if isinstance(value, Listing) else value
-    return push(empty(tensor.dtype), tensor)
+    handle = optional.handle
+    if handle.graph is tf.compat.v1.get_default_graph() and handle.op.type == "TensorListPushBack":
+        return Listing(handle.op.inputs[0])
+    popped = tf.raw_ops.TensorListPopBack(input_handle=handle, element_shape=tf.constant([0]), element_dtype=dtype)
+    return Listing(popped.output_handle)
 
 
 def resized(listing: Listing, size: Any) -> Listing:

@@ -153,13 +153,13 @@ def _as(value: Any, have: ir.Value | None, want: ir.Value) -> Any:
     has, wants = (isinstance(v.type, ir.OptionalType) if v is not None else False for v in (have, want))
     if has == wants:
         return value
-    if wants:
-        return lists.some(value)
     assert want.dtype is not None
+    dtype = tf_dtype(want.dtype)
+    if wants:
+        return lists.some(value, dtype)
     if not isinstance(want.type, ir.SequenceType):
-        return lists.get(value, 0, tf_dtype(want.dtype))
-    nothing = tf_dtype(want.dtype)
-    return tf.cond(lists.length(value) > 0, lambda: lists.inner_list(value), lambda: lists.empty(nothing))
+        return lists.get(value, 0, dtype)
+    return tf.cond(lists.length(value) > 0, lambda: lists.inner_list(value, dtype), lambda: lists.empty(dtype))
 
 
 def _ranked(scalar: Tensor, formal: ir.Value) -> Tensor:

@@ -17,10 +17,7 @@ __all__: list[str] = []
 
 @maps("Optional", fidelity=BITWISE, audited=28)
 def optional(t: Translation, input: Any | None, *, type: ir.TypeAndShape | None) -> Listing:
-    if input is not None:
-        return lists.some(input)
-    holds_sequence = isinstance(_inner(t.node.outputs[0].type), ir.SequenceType)
-    return lists.empty(tf.variant if holds_sequence else t.output_dtype())
+    return lists.empty(t.output_dtype()) if input is None else lists.some(input, t.output_dtype())
 
 
 @maps("OptionalHasElement", fidelity=BITWISE, audited=28)
@@ -35,8 +32,8 @@ def optional_get_element(t: Translation, input: Any) -> Any:
     type_ = _optional_type(t)
     if type_ is None:
         return input
-    if isinstance(_inner(type_), ir.SequenceType):
-        return lists.inner_list(input)
+    if isinstance(type_.elem_type, ir.SequenceType):
+        return lists.inner_list(input, t.output_dtype())
     elements = lists.known(input)
     return elements[0] if elements else lists.get(input, 0, t.output_dtype())
 
@@ -44,7 +41,3 @@ def optional_get_element(t: Translation, input: Any) -> Any:
 def _optional_type(t: Translation) -> ir.OptionalType | None:
     value = t.node.inputs[0]
     return value.type if value is not None and isinstance(value.type, ir.OptionalType) else None
-
-
-def _inner(type_: Any) -> Any:
-    return type_.elem_type if isinstance(type_, ir.OptionalType) else None
