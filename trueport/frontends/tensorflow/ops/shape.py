@@ -89,7 +89,8 @@ def transpose(t: Translation, x: ir.Value, perm: ir.Value) -> ir.Value:
 
 def _transposed_by(t: Translation, x: ir.Value, order: ir.Value) -> ir.Value:
     """Transpose by a computed order, which ONNX's Transpose does not take: gather the flat elements by position."""
-    shape, step, strides = t.op.Shape(x), t.op.const([1]), []
+    shape, step = t.op.Shape(x), t.op.const([1])
+    strides: list[ir.Value] = []
     for axis in reversed(range(t.rank(x))):
         strides.insert(0, step)
         step = t.op.Mul(step, t.op.Gather(shape, [axis]))
