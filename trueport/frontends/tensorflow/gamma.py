@@ -18,6 +18,7 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617
 """Those of the even indices from 2 on."""
 _SHIFT = 10
 """From this number on asymptotic series have all digits of a double; smaller ones are moved there by recurrence."""
+_LARGEST_EXPONENT = 1e10
 _LOWEST = -1e6
 """Zeta functions are summed up from their argument on: from this far below zero they are not."""
 
@@ -105,11 +106,21 @@ def zeta(t: Translation, x: ir.Value, q: ir.Value) -> ir.Value:
     end = t.op.Add(start, count)
     power = t.op.Pow(end, exponent)
     total = t.op.Add(summed, t.op.Div(t.op.Pow(end, t.op.Sub(one, x)), t.op.Sub(x, one)))
-    total = t.op.Add(total, t.op.Mul(power, t.op.Add(t.op.like(0.5, x), _maclaurin(t, x, end))))
-    above = t.op.Where(t.op.Equal(x, one), t.op.like(np.inf, x), total)
+    # For larger exponents the power is zero, which no correction may make NaN.
+    corrections = _maclaurin(t, t.op.Min(x, t.op.like(_LARGEST_EXPONENT, x)), end)
+    total = t.op.Add(total, t.op.Mul(power, t.op.Add(t.op.like(0.5, x), corrections)))
     pole = t.op.And(t.op.LessOrEqual(q, t.op.like(0, q)), t.op.Equal(q, t.op.Floor(q)))
-    ended = t.op.Where(pole, t.op.like(np.inf, x), above)
+    # At a pole the terms of an even power are positive on both sides.
+    even = t.op.Equal(_parity(t, x), t.op.like(0, x))
+    at_pole = t.op.Where(even, t.op.like(np.inf, x), t.op.like(np.nan, x))
+    ended = t.op.Where(t.op.Equal(x, one), t.op.like(np.inf, x), t.op.Where(pole, at_pole, total))
     made: ir.Value = t.op.Where(t.op.Less(x, one), t.op.like(np.nan, x), ended)
+    return made
+
+
+def _parity(t: Translation, x: ir.Value) -> ir.Value:
+    """0 for even numbers, 1 for odd ones; all from 2^53 on are even, and so is infinity to TensorFlow."""
+    made: ir.Value = t.op.Mod(t.op.Min(x, t.op.like(2.0**53, x)), t.op.like(2, x), fmod=1)
     return made
 
 
@@ -130,7 +141,7 @@ def polygamma(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
     zero, one, two = (t.op.like(number, a) for number in (0, 1, 2))
     order = t.op.Add(a, one)
     factorial = t.op.Exp(lgamma(t, order))
-    sign = t.op.Sub(t.op.Mul(t.op.Mod(a, two, fmod=1), two), one)
+    sign = t.op.Sub(one, t.op.Mul(_parity(t, order), two))
     found = t.op.Mul(t.op.Mul(sign, factorial), zeta(t, order, x))
     invalid = t.op.Or(t.op.Less(a, zero), t.op.Not(t.op.Equal(a, t.op.Floor(a))))
     valid = t.op.Where(invalid, t.op.like(np.nan, a), found)

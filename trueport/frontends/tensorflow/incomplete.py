@@ -11,6 +11,7 @@ from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.gamma import lgamma
 from trueport.frontends.tensorflow.iteration import any_of, iterate
 from trueport.frontends.tensorflow.numeric import log1p
+from trueport.frontends.tensorflow.polynomials import horner
 
 __all__ = ["betainc", "igamma", "igammac"]
 
@@ -19,6 +20,12 @@ _SMALLEST_CHANGE = 1e-16
 _ROUNDING = 5e-15
 """What the factors of a continued fraction may differ from 1 by when they no longer change anything."""
 _TINY = 1e-300
+_LARGE = 20
+_STIRLING = [1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188]
+"""Of log gamma(a) in odd powers of 1 / a, enough for doubles above ``_LARGE``."""
+_NEAR = 0.1
+_LOG_REST = [(-1) ** k / (k + 2) for k in range(14)]
+"""Of (d - log(1 + d)) / d^2, enough for doubles below ``_NEAR``."""
 
 
 def igamma(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
@@ -34,9 +41,10 @@ def igammac(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
 def _incomplete(t: Translation, a: ir.Value, x: ir.Value, *, upper: bool) -> ir.Value:
     """A series for the lower one where x < a + 1, a continued fraction for the upper one elsewhere."""
     zero, one = t.op.like(0, x), t.op.like(1, x)
-    outside = t.op.Or(t.op.Less(x, zero), t.op.LessOrEqual(a, zero))
+    unknown = t.op.Or(t.op.IsNaN(a), t.op.IsNaN(x))
+    outside = t.op.Or(t.op.Or(t.op.Less(x, zero), t.op.LessOrEqual(a, zero)), unknown)
     below = t.op.Or(t.op.Less(x, t.op.Add(a, one)), outside)
-    scale = t.op.Exp(t.op.Sub(t.op.Sub(t.op.Mul(a, t.op.Log(x)), x), lgamma(t, a)))
+    scale = _scale(t, a, x)
     # Each is given numbers for which it ends at once where the other one is asked.
     series = _gamma_series(t, t.op.Where(below, a, one), t.op.Where(below, x, zero))
     fraction = _gamma_fraction(t, t.op.Where(below, one, a), t.op.Where(below, one, x))
@@ -44,7 +52,10 @@ def _incomplete(t: Translation, a: ir.Value, x: ir.Value, *, upper: bool) -> ir.
     tail = t.op.Mul(scale, fraction)
     near, far = (t.op.Sub(one, lower), tail) if upper else (lower, t.op.Sub(one, tail))
     found = t.op.Where(below, near, far)
-    found = t.op.Where(t.op.Equal(x, t.op.like(np.inf, x)), zero if upper else one, found)
+    # Of two infinities TensorFlow makes zero, the lower and the upper part alike.
+    full, empty = (a, x) if upper else (x, a)
+    found = t.op.Where(t.op.Equal(full, t.op.like(np.inf, x)), one, found)
+    found = t.op.Where(t.op.Equal(empty, t.op.like(np.inf, x)), zero, found)
     at_zero = t.op.Equal(x, zero)
     if upper:
         found = t.op.Where(at_zero, one, found)
@@ -52,6 +63,22 @@ def _incomplete(t: Translation, a: ir.Value, x: ir.Value, *, upper: bool) -> ir.
     # TensorFlow looks at x first: of nothing the lower part is nothing, whatever a is.
     found = t.op.Where(outside, t.op.like(np.nan, x), found)
     return t.op.Where(at_zero, zero, found)
+
+
+def _scale(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
+    """x^a exp(-x) / gamma(a); for large a by Stirling's series and the relative distance, as the logarithms cancel."""
+    large = t.op.Greater(a, t.op.like(_LARGE, a))
+    few = t.op.Where(large, t.op.like(_LARGE, a), a)
+    directly = t.op.Exp(t.op.Sub(t.op.Sub(t.op.Mul(few, t.op.Log(x)), x), lgamma(t, few)))
+    distance = t.op.Div(t.op.Sub(x, a), a)
+    near = t.op.Less(t.op.Abs(distance), t.op.like(_NEAR, a))
+    series = t.op.Mul(t.op.Mul(distance, distance), horner(t, distance, _LOG_REST))
+    rest = t.op.Where(near, series, t.op.Sub(distance, t.op.Log(t.op.Div(x, a))))
+    inverse = t.op.Reciprocal(a)
+    stirling = t.op.Mul(inverse, horner(t, t.op.Mul(inverse, inverse), _STIRLING))
+    root = t.op.Sqrt(t.op.Div(a, t.op.like(2 * np.pi, a)))
+    made: ir.Value = t.op.Mul(root, t.op.Exp(t.op.Neg(t.op.Add(t.op.Mul(a, rest), stirling))))
+    return t.op.Where(large, made, directly)
 
 
 def _gamma_series(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:

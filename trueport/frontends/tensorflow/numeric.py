@@ -8,7 +8,18 @@ import onnx_ir as ir
 
 from trueport.frontends.tensorflow.context import Translation
 
-__all__ = ["expm1", "in_double", "is_double", "is_float", "is_half", "is_unsigned", "log1p", "via", "widened"]
+__all__ = [
+    "expm1",
+    "in_double",
+    "is_double",
+    "is_float",
+    "is_half",
+    "is_unsigned",
+    "log1p",
+    "log_softmax",
+    "via",
+    "widened",
+]
 
 _D = ir.DataType
 _HALVES = frozenset({_D.FLOAT16, _D.BFLOAT16})
@@ -67,3 +78,12 @@ def log1p(t: Translation, x: ir.Value) -> ir.Value:
     # Nothing was added to 1 (the quotient is x / 0), or all that counts is infinite (inf / inf).
     plain = t.op.Where(t.op.IsInf(x, detect_negative=0), x, corrected)
     return t.op.Where(t.op.Equal(added, t.op.like(0, x)), x, plain)
+
+
+def log_softmax(t: Translation, x: ir.Value) -> ir.Value:
+    """The operator; for doubles written out, as ONNX Runtime's kernel gives finite numbers for rows with a NaN."""
+    if not is_double(x):
+        made: ir.Value = t.op.LogSoftmax(x, axis=-1)
+        return made
+    below: ir.Value = t.op.Sub(x, t.op.ReduceMax(x, [-1]))
+    return t.op.Sub(below, t.op.Log(t.op.ReduceSum(t.op.Exp(below), [-1])))

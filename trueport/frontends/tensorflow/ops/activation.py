@@ -6,6 +6,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, BITWISE, accumulation, ulps
+from trueport.frontends.tensorflow import numeric
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.numeric import expm1, is_double, is_unsigned, log1p
@@ -85,4 +86,4 @@ def softmax(t: Translation, logits: ir.Value) -> ir.Value:
 
 @maps("LogSoftmax", domain=TF, error=accumulation(against=AGAINST_ONE))
 def log_softmax(t: Translation, logits: ir.Value) -> ir.Value:
-    return t.op.LogSoftmax(logits, axis=-1)
+    return numeric.log_softmax(t, logits)

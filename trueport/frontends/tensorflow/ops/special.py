@@ -85,7 +85,7 @@ def igamma(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(incomplete.igamma, t), a, x)
 
 
-@maps("Igammac", domain=TF, error=ulps(1024))
+@maps("Igammac", domain=TF, error=ulps(1024, against=AGAINST_ONE))
 def igammac(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(incomplete.igammac, t), a, x)
 
