@@ -127,7 +127,10 @@ EXAMPLES: dict[str, Example] = {
         "n0",
     ),
 }
-ELSEWHERE = {"beyond-protobuf", "complex-port", "newer-runtime", "peak-memory", "training-setup", "users-operator"}
+ELSEWHERE = {
+    *("beyond-protobuf", "complex-port", "nan-in-orderings", "newer-runtime", "peak-memory", "training-setup"),
+    "users-operator",
+}
 """Rules about size, about other targets, or about options: the tests below show them."""
 
 

@@ -2,8 +2,8 @@
 
 The float64 reference is the framework's own kernel for doubles on the same numbers. An element is right if it equals
 the source's or the rounded reference (NaN and infinities included), or if it is finite and at most ``ulps`` units in
-the last place, or ``SLACK`` times the source's own distance, away from the reference. Where the source overflows and
-the reference does not, nothing is compared.
+the last place, or ``SLACK`` times the source's own distance, away from the reference. Where a PyTorch source overflows
+and the reference does not, nothing is compared.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 import trueport
@@ -43,7 +44,7 @@ ROWS: Mapping[str, np.ndarray] = {
         [[1, _NAN, 3, 0, 3, -2], [_INF, 0, 0, 0, 1, 2], [-_INF] * 6, [_NAN, _INF, -_INF, 1, 2, 5]], np.float32
     ),
 }
-_TINY = {"float16": 6.2e-5, "float32": 1.2e-38, "float64": 2.3e-308}
+_TINY = {"float16": 6.2e-5, "bfloat16": 1.2e-38, "float32": 1.2e-38, "float64": 2.3e-308}
 
 
 def groups(functions: Functions, size: int = 10) -> list[dict[str, Callable[..., Any]]]:
@@ -60,35 +61,42 @@ def differences(
     ulps: float = 16,
     against: np.ndarray | float = 0.0,
     compared: np.ndarray | None = None,
+    kind: Any = None,
+    forgive_overflow: bool = True,
 ) -> list[str]:
     """Describe the elements that are wrong: position, result, source, reference.
 
     ``against``: magnitude that errors are relative to beside the reference's own. ``compared``: a mask, None for all.
+    ``kind``: the element type that the arrays were computed in, None for their own.
+    ``forgive_overflow``: whether anything is right where only the source is not finite.
     """
     if found.dtype != source.dtype or found.shape != source.shape:
         return [f"got {found.dtype}{found.shape}, expected {source.dtype}{source.shape}"]
     if source.dtype.kind != "f":
         right = found == source
     else:
-        right = _is_right(found, source, reference.astype(np.float64), ulps, against)
+        wide = reference.astype(np.float64)
+        right = _is_right(found, source, wide, ulps, against, np.dtype(source.dtype if kind is None else kind))
+        if forgive_overflow:
+            right |= ~np.isfinite(source) & np.isfinite(wide.astype(source.dtype))
     if compared is not None and compared.shape == right.shape:
         right = right | ~compared
     return [f"[{i}] {found.flat[i]!r}, {source.flat[i]!r}, {reference.flat[i]!r}" for i in np.flatnonzero(~right)]
 
 
-def _is_right(found: np.ndarray, source: np.ndarray, wide: np.ndarray, ulps: float, against: Any) -> np.ndarray:
-    kind = source.dtype
+def _is_right(
+    found: np.ndarray, source: np.ndarray, wide: np.ndarray, ulps: float, against: Any, kind: np.dtype
+) -> np.ndarray:
     with np.errstate(all="ignore"):
         tiny = _TINY[kind.name]
         size = np.where(np.isfinite(wide), np.abs(wide), 0) + np.where(np.isfinite(against), np.abs(against), 0)
         noise = np.abs(source.astype(np.float64) - wide)
-        allowed = ulps * float(np.finfo(kind).eps) * np.maximum(size, tiny)
+        allowed = ulps * float(ml_dtypes.finfo(kind).eps) * np.maximum(size, tiny)
         # Runtimes may flush denormal results to zero.
         allowed = allowed + SLACK * np.where(np.isfinite(noise), noise, 0) + tiny
-        rounded = wide.astype(kind)
+        rounded = wide.astype(kind).astype(source.dtype)
         same = (found == source) | (found == rounded) | (np.isnan(found) & (np.isnan(source) | np.isnan(rounded)))
-        overflowed = ~np.isfinite(source) & np.isfinite(rounded)
-        return same | overflowed | (np.isfinite(found) & (np.abs(found.astype(np.float64) - wide) <= allowed))
+        return np.asarray(same | (np.isfinite(found) & (np.abs(found.astype(np.float64) - wide) <= allowed)))
 
 
 def torch_outputs(functions: Functions, samples: Sequence[Sequence[Any]], to: str) -> list[dict[str, np.ndarray]]:

@@ -14,6 +14,7 @@ from trueport.ir.schemas import CANONICAL_OPSETS, history
 __all__: list[str] = []
 
 _UPGRADE = "upgrade:"
+_ORDERINGS = frozenset({"ArgMax", "ArgMin", "ReduceMax", "ReduceMin", "TopK"})
 
 
 @rule(
@@ -40,6 +41,21 @@ def native_pools(subject: Subject) -> Iterator[Hit]:
         kernel, gaps = node.attributes.get("kernel_shape"), node.attributes.get("dilations")
         is_plain = gaps is None or set(gaps.as_ints()) == {1}
         if node.op_type == "MaxPool" and len(node.outputs) == 1 and is_plain and kernel and len(kernel.as_ints()) < 3:
+            yield Hit(node)
+
+
+@rule(
+    "nan-in-orderings",
+    Severity.NOTE,
+    "ONNX Runtime's kernel ignores a NaN unless it comes first",
+    remedy="nothing where the data are finite; else look for NaN apart (IsNaN, ReduceMax, Where)",
+    targets=("onnx",),
+)
+def orderings(subject: Subject) -> Iterator[Hit]:
+    for node in subject.nodes:
+        data = node.inputs[0] if node.inputs else None
+        is_float = data is not None and data.dtype is not None and data.dtype.is_floating_point()
+        if node.op_type in _ORDERINGS and not node.domain and is_float:
             yield Hit(node)
 
 
