@@ -174,7 +174,11 @@ CASES = [
         "torch-attention-of-open-heads",
         _refused(lambda q, k: attend(q, k, k, enable_gqa=True), HEADS, HEADS, dims="q.1=heads,k.1=heads"),
     ),
-    Case("torch-power-of-complex", _refused(lambda x: torch.view_as_real(torch.complex(x, x) ** 2.5), ROWS)),
+    Case(
+        "torch-einsum-of-complex",
+        _refused(lambda x: torch.view_as_real(torch.einsum("ij,kj,lj->ikl", *[torch.complex(x, x)] * 3)), ROWS),
+    ),
+    Case("torch-norm-of-complex", _refused(lambda x: torch.linalg.vector_norm(torch.complex(x, x), 3, -1), ROWS)),
     Case("torch-roll-of-complex", _refused(lambda x: torch.view_as_real(torch.complex(x, x).roll(1)), ROWS)),
     Case(
         "torch-stft-aligned",

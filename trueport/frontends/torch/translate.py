@@ -82,7 +82,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
             operator = _untranslated(error)
             if operator is None or operator in refused:
                 raise _failed(error, captured.program) from error
-            refused[operator] = _refusal(captured.program, operator)
+            refused[operator] = _refusal(captured.program, operator, _failing_node(error))
     if refused:
         raise Unsupported(list(refused.values()))
     # A module that writes into what it keeps was refused when it was run on its example.
@@ -199,17 +199,24 @@ def _failing_node(error: BaseException) -> Any:
     return found
 
 
-def _refusal(program: Any, operator: Any) -> Finding:
-    nodes = [node for node in _calls(program) if node.target == operator]
-    where = line_of(nodes[0].meta.get("stack_trace", "")) if nodes else str(operator)
+def _refusal(program: Any, operator: Any, failing: Any) -> Finding:
+    """``failing``: the node that the exporter was at, which its decompositions may have made; None if unknown."""
+    nodes = [node for node in _calls(program) if node.target == operator] or [failing] * (failing is not None)
+    where = line_of(nodes[0].meta.get("stack_trace") or "") if nodes else str(operator)
     name = str(operator.name())
-    return Finding(
-        where or name,
-        name,
-        UNSUPPORTED,
-        None,
-        (Reason("no-mapping", f"{name} has no translation to ONNX", f'declare it: @maps_torch("{name}")'),),
-    )
+    what, remedy = f"{name} has no translation to ONNX", f'declare it: @maps_torch("{name}")'
+    if any(_is_complex(value) for node in nodes for value in (node, *node.all_input_nodes)):
+        what = f"{name} of complex numbers has no translation to ONNX"
+        remedy = (
+            "compute it from z.real and z.imag, or z.abs() and z.angle(); "
+            f'or declare it: @maps_torch("{name}", complex_operands=True)'
+        )
+    return Finding(where or name, name, UNSUPPORTED, None, (Reason("no-mapping", what, remedy),))
+
+
+def _is_complex(node: Any) -> bool:
+    value = node.meta.get("val")
+    return isinstance(value, torch.Tensor) and value.is_complex()
 
 
 def _calls(program: Any) -> list[Any]:

@@ -9,9 +9,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import ulps
-from trueport.frontends.tensorflow import circular
 from trueport.frontends.tensorflow.numeric import in_double, is_float, widened
 from trueport.frontends.torch.numbers import as_float, promoted
+from trueport.frontends.torch.plane import angle, hypotenuse, is_minus
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 
@@ -35,27 +35,7 @@ def sign(t: TorchTranslation, x: Value) -> Value:
 @maps_torch("aten::atan2", error=ulps(4))
 @recorded
 def atan2(t: TorchTranslation, y: Value, x: Value) -> Value:
-    return widened(t, lambda *wide: _angle(t, *wide), *(as_float(t, value) for value in promoted(t, y, x)))
-
-
-def _angle(t: TorchTranslation, y: Value, x: Value) -> Value:
-    """The angle to the axis in the first quadrant, mirrored into the one where the point lies."""
-    height, width = t.op.Abs(y), t.op.Abs(x)
-    # Both infinite: 45 degrees; both zero: none. Their quotient would be NaN.
-    slope = t.op.Where(t.op.Equal(height, width), t.op.Sign(height), t.op.Div(height, width))
-    angle = circular.atan(t, slope)
-    mirrored = t.op.Where(_is_minus(t, x), t.op.Sub(t.op.like(np.pi, x), angle), angle)
-    found = t.op.Where(_is_minus(t, y), t.op.Neg(mirrored), mirrored)
-    odd = t.op.Or(t.op.IsNaN(x), t.op.IsNaN(y))
-    made: Value = t.op.Where(odd, t.op.like(np.nan, x), found)
-    return made
-
-
-def _is_minus(t: TorchTranslation, x: Value) -> Value:
-    """Whether a number has a sign; that of zero shows in its reciprocal."""
-    zero = t.op.like(0, x)
-    made: Value = t.op.Or(t.op.Less(x, zero), t.op.Less(t.op.Reciprocal(x), zero))
-    return made
+    return widened(t, lambda *wide: angle(t, *wide), *(as_float(t, value) for value in promoted(t, y, x)))
 
 
 @maps_torch("aten::remainder.Tensor", error=ulps(1))
@@ -258,7 +238,7 @@ def heaviside(t: TorchTranslation, x: Value, values: Value) -> Value:
 @maps_torch("aten::signbit", error=ulps(0))
 @recorded
 def signbit(t: TorchTranslation, x: Value) -> Value:
-    made: Value = _is_minus(t, x) if is_float(x) else t.op.Less(t.cast(x, _D.INT64), t.op.const(np.int64(0)))
+    made: Value = is_minus(t, x) if is_float(x) else t.op.Less(t.cast(x, _D.INT64), t.op.const(np.int64(0)))
     return made
 
 
@@ -268,7 +248,7 @@ def signbit(t: TorchTranslation, x: Value) -> Value:
 def copysign(t: TorchTranslation, x: Value, other: Any) -> Value:
     size, sign = (as_float(t, value) for value in promoted(t, x, other))
     size = t.op.Abs(size)
-    made: Value = t.op.Where(_is_minus(t, sign), t.op.Neg(size), size)
+    made: Value = t.op.Where(is_minus(t, sign), t.op.Neg(size), size)
     return made
 
 
@@ -276,18 +256,7 @@ def copysign(t: TorchTranslation, x: Value, other: Any) -> Value:
 @recorded
 def hypot(t: TorchTranslation, a: Value, b: Value) -> Value:
     first, second = (as_float(t, value) for value in promoted(t, a, b))
-    return in_double(t, lambda x, y: _hypotenuse(t, x, y), first, second)
-
-
-def _hypotenuse(t: TorchTranslation, a: Value, b: Value) -> Value:
-    """Scaled by the longer side, so that no square overflows; infinite beside what is no number, too."""
-    wide, narrow = t.op.Max(t.op.Abs(a), t.op.Abs(b)), t.op.Min(t.op.Abs(a), t.op.Abs(b))
-    none = t.op.Equal(wide, t.op.like(0, a))
-    share = t.op.Div(narrow, t.op.Where(none, t.op.like(1, a), wide))
-    found = t.op.Mul(wide, t.op.Sqrt(t.op.Add(t.op.like(1, a), t.op.Mul(share, share))))
-    endless = t.op.Or(t.op.IsInf(a), t.op.IsInf(b))
-    made: Value = t.op.Where(endless, t.op.like(np.inf, a), found)
-    return made
+    return in_double(t, lambda x, y: hypotenuse(t, x, y), first, second)
 
 
 @maps_torch("aten::ceil", error=ulps(0))

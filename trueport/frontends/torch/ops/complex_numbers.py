@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import ulps
-from trueport.frontends.torch.pairs import joined, parts
+from trueport.frontends.torch.pairs import bilinear, constant, joined, magnitude, parts, quotient, times
+from trueport.frontends.torch.plane import angle
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 
@@ -26,47 +26,89 @@ def exp(t: TorchTranslation, x: Value) -> Value:
     return joined(t, t.op.Mul(size, t.op.Cos(imaginary)), t.op.Mul(size, t.op.Sin(imaginary)))
 
 
-@maps_torch("aten::pow.Tensor_Scalar", error=ulps(8), complex_operands=True)
+@maps_torch("aten::add.Tensor", error=ulps(1), complex_operands=True)
 @recorded
-def power(t: TorchTranslation, x: Value, exponent: Any) -> Value:
-    if isinstance(exponent, ir.Value) or exponent != int(exponent) or not 1 <= exponent <= 8:
-        raise t.fail(
-            "raises complex numbers to a power other than 1 to 8",
-            "write it as torch.polar(z.abs() ** p, z.angle() * p)",
-        )
-    real, imaginary = base = parts(t, x)
-    for _ in range(int(exponent) - 1):
-        real, imaginary = _product(t, (real, imaginary), base)
-    return joined(t, real, imaginary)
-
-
-def _product(t: TorchTranslation, a: tuple[Value, Value], b: tuple[Value, Value]) -> tuple[Value, Value]:
-    return (
-        t.op.Sub(t.op.Mul(a[0], b[0]), t.op.Mul(a[1], b[1])),
-        t.op.Add(t.op.Mul(a[0], b[1]), t.op.Mul(a[1], b[0])),
-    )
-
-
-@maps_torch("aten::select.int", complex_operands=True)
-@recorded
-def select(t: TorchTranslation, x: Value, dim: int, index: int) -> Value:
-    made: Value = t.op.Gather(x, np.array(index), axis=dim % (t.rank(x) - 1))
+def add(t: TorchTranslation, a: Value, b: Value | complex, alpha: complex = 1) -> Value:
+    made: Value = t.op.Add(a, times(t, _operand(t, b, a), alpha))
     return made
 
 
-@maps_torch("aten::unsqueeze", complex_operands=True)
+@maps_torch("aten::sub.Tensor", error=ulps(1), complex_operands=True)
 @recorded
-def unsqueeze(t: TorchTranslation, x: Value, dim: int) -> Value:
-    made: Value = t.op.Unsqueeze(x, [dim % t.rank(x)])
+def sub(t: TorchTranslation, a: Value, b: Value | complex, alpha: complex = 1) -> Value:
+    made: Value = t.op.Sub(a, times(t, _operand(t, b, a), alpha))
     return made
 
 
-@maps_torch("aten::expand", complex_operands=True)
+@maps_torch("aten::abs", error=ulps(2), complex_operands=True)
 @recorded
-def expand(t: TorchTranslation, x: Value, size: Sequence[Any], implicit: bool = False) -> Value:
-    """-1 keeps a dim, which broadcasting with 1 does, too."""
-    sizes = [t.op.Reshape(s, [1]) if isinstance(s, ir.Value) else t.op.const(np.array([abs(s)])) for s in size]
-    made: Value = t.op.Expand(x, t.op.Concat(*sizes, t.op.const(np.array([2])), axis=0))
+def absolute(t: TorchTranslation, x: Value) -> Value:
+    return magnitude(t, x)
+
+
+@maps_torch("aten::angle", error=ulps(4), complex_operands=True)
+@recorded
+def phase(t: TorchTranslation, x: Value) -> Value:
+    real, imaginary = parts(t, x)
+    return angle(t, imaginary, real)
+
+
+@maps_torch("aten::div.Tensor", error=ulps(8), complex_operands=True)
+@recorded
+def div(t: TorchTranslation, a: Value, b: Value | complex) -> Value:
+    return joined(t, *quotient(t, parts(t, a), parts(t, _operand(t, b, a))))
+
+
+def _operand(t: TorchTranslation, value: Value | complex, other: Value) -> Value:
+    """A second operand, which the exporter may pass as a number of Python's."""
+    return value if isinstance(value, ir.Value) else constant(t, value, other)
+
+
+@maps_torch("aten::reciprocal", error=ulps(8), complex_operands=True)
+@recorded
+def reciprocal(t: TorchTranslation, x: Value) -> Value:
+    real, imaginary = parts(t, x)
+    return joined(t, *quotient(t, (t.op.like(1, real), t.op.like(0, real)), (real, imaginary)))
+
+
+@maps_torch("aten::isnan", complex_operands=True)
+@recorded
+def isnan(t: TorchTranslation, x: Value) -> Value:
+    made: Value = t.op.Or(*(t.op.IsNaN(part) for part in parts(t, x)))
+    return made
+
+
+@maps_torch("aten::isinf", complex_operands=True)
+@recorded
+def isinf(t: TorchTranslation, x: Value) -> Value:
+    made: Value = t.op.Or(*(t.op.IsInf(part) for part in parts(t, x)))
+    return made
+
+
+@maps_torch("aten::isfinite", complex_operands=True)
+@recorded
+def isfinite(t: TorchTranslation, x: Value) -> Value:
+    made: Value = t.op.And(*(t.op.Equal(t.op.Sub(part, part), t.op.like(0, part)) for part in parts(t, x)))
+    return made
+
+
+@maps_torch("aten::eq.Tensor", complex_operands=True)
+@maps_torch("aten::eq.Scalar", complex_operands=True)
+@recorded
+def eq(t: TorchTranslation, a: Value, b: Value | complex) -> Value:
+    return _equal(t, a, _operand(t, b, a))
+
+
+@maps_torch("aten::ne.Tensor", complex_operands=True)
+@maps_torch("aten::ne.Scalar", complex_operands=True)
+@recorded
+def ne(t: TorchTranslation, a: Value, b: Value | complex) -> Value:
+    made: Value = t.op.Not(_equal(t, a, _operand(t, b, a)))
+    return made
+
+
+def _equal(t: TorchTranslation, a: Value, b: Value) -> Value:
+    made: Value = t.op.And(*(t.op.Equal(x, y) for x, y in zip(parts(t, a), parts(t, b), strict=True)))
     return made
 
 
@@ -74,12 +116,29 @@ def expand(t: TorchTranslation, x: Value, size: Sequence[Any], implicit: bool = 
 @maps_torch("aten::bmm", complex_operands=True, error=ulps(64))
 @recorded
 def product(t: TorchTranslation, a: Value, b: Value) -> Value:
-    (ar, ai), (br, bi) = parts(t, a), parts(t, b)
-    return joined(
-        t,
-        t.op.Sub(t.op.MatMul(ar, br), t.op.MatMul(ai, bi)),
-        t.op.Add(t.op.MatMul(ar, bi), t.op.MatMul(ai, br)),
-    )
+    return joined(t, *bilinear(t, t.op.MatMul, parts(t, a), parts(t, b)))
+
+
+@maps_torch("aten::dot", complex_operands=True, error=ulps(64))
+@recorded
+def dot(t: TorchTranslation, a: Value, b: Value) -> Value:
+    return joined(t, *bilinear(t, t.op.MatMul, parts(t, a), parts(t, b)))
+
+
+@maps_torch("aten::einsum", complex_operands=True, error=ulps(64))
+@recorded
+def einsum(t: TorchTranslation, equation: str, tensors: Sequence[Value], path: Any = None) -> Value:
+    if len(tensors) > 2:
+        raise t.fail(f"contracts {len(tensors)} complex tensors at once", "contract two at a time")
+
+    def contract(*operands: Value) -> Value:
+        made: Value = t.op.Einsum(*operands, equation=equation.replace(" ", ""))
+        return made
+
+    pairs = [parts(t, tensor) for tensor in tensors]
+    if len(pairs) == 1:
+        return joined(t, *(contract(part) for part in pairs[0]))
+    return joined(t, *bilinear(t, contract, *pairs))
 
 
 @maps_torch("aten::_conj_physical", error=ulps(0), complex_operands=True)
@@ -88,11 +147,3 @@ def product(t: TorchTranslation, a: Value, b: Value) -> Value:
 def conjugate(t: TorchTranslation, x: Value) -> Value:
     real, imaginary = parts(t, x)
     return joined(t, real, t.op.Neg(imaginary))
-
-
-@maps_torch("aten::sym_size.int", complex_operands=True)
-@recorded
-def size(t: TorchTranslation, x: Value, dim: int) -> Value:
-    axis = dim % (t.rank(x) - 1)
-    made: Value = t.op.Squeeze(t.op.Shape(x, start=axis, end=axis + 1), [0])
-    return made
