@@ -14,11 +14,17 @@ from typing import Any
 
 import keras
 import numpy as np
+import onnx
+import onnx_ir as ir
 import onnxruntime as ort
 import tensorflow as tf
 
 from tests.cells import grid
+from trueport.backends.tensorflow.registry import registry as onnx_operators
+from trueport.fidelity import Verdict
 from trueport.pipeline import convert_file
+from trueport.verifying.budget import allowed_ulps
+from trueport.verifying.plain import compare_outputs
 
 L: Any = keras.layers
 _RNG = np.random.default_rng(9)
@@ -151,6 +157,14 @@ def _runs(path: Path, feeds: Sequence[np.ndarray]) -> list[np.ndarray]:
         return [found[f"arr_{n}"] for n in range(len(found.files))]
 
 
+def _assert_alike(path: Path, want: Sequence[np.ndarray], found: Sequence[np.ndarray]) -> None:
+    """Within the declared bounds of the file's nodes, added up."""
+    allowed = allowed_ulps(ir.from_proto(onnx.load(path)), onnx_operators())
+    for index, (expected, array) in enumerate(zip(want, found, strict=True)):
+        result = compare_outputs(f"output {index}", expected, array, allowed)
+        assert result.verdict == Verdict.FAITHFUL, result
+
+
 @grid(_LAYERS, quick=2)
 def test_layers(cell: Callable[[], _Layer], tmp_path: Path) -> None:
     shapes, layer = cell()
@@ -161,8 +175,7 @@ def test_layers(cell: Callable[[], _Layer], tmp_path: Path) -> None:
     want = [np.asarray(tensor) for tensor in keras.tree.flatten(model(some))]
     session = ort.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
     fed = session.run(None, {value.name: array for value, array in zip(session.get_inputs(), some, strict=True)})
-    for expected, array in zip(want, fed, strict=True):
-        np.testing.assert_allclose(array, expected, rtol=1e-4, atol=1e-5)
+    _assert_alike(tmp_path / "model.onnx", want, fed)
     found = _runs(tmp_path / "model.onnx", [array[:0] for array in some])
     assert [(array.shape, array.dtype) for array in found] == [((0, *w.shape[1:]), w.dtype) for w in want]
 
@@ -178,4 +191,4 @@ def test_functions(cell: tuple[tuple[int, ...], Callable[[Any], Any]], tmp_path:
         found = _runs(tmp_path / "model.onnx", [data])
         for expected, array in zip(want, found, strict=True):
             assert (array.shape, array.dtype) == (expected.shape, expected.dtype)
-            np.testing.assert_allclose(array, expected, rtol=1e-5, atol=1e-5)
+        _assert_alike(tmp_path / "model.onnx", want, found)
