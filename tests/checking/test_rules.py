@@ -116,6 +116,11 @@ EXAMPLES: dict[str, Example] = {
     "random-operator": _text("() => (float[3] y) { y = RandomNormal<shape=[3]>() }", "n0"),
     "renamed-port": _text("(float[3] x) => (float[3] y) { y = Relu(x) }", "input 'a/b:0'"),
     "shared-dims": _text("(float[N] x, float[N] z) => (float[N] y) { y = Add(x, z) }", "dim 'N' of 'x', 'z'"),
+    "fractional-length": _text(
+        "(float[1,1,5] x) => (float[1,1,7] y) <float[3] s = {1, 1, 1.5}> "
+        '{ y = Resize<coordinate_transformation_mode="align_corners", mode="linear">(x, , s) }',
+        "n0",
+    ),
     "special-values-in-pools": _text(
         "(float[1,1,4,4] x) => (float[1,1,2,2] y) { y = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x) }", "n0"
     ),

@@ -15,6 +15,7 @@ from trueport.quoting import one_line
 from trueport.runtimes.base import Model
 from trueport.verifying.asked import Asked, as_asked
 from trueport.verifying.judge import Judgement, is_doubtful, judge, source_distance
+from trueport.verifying.known_departures import known_departure
 from trueport.verifying.metrics import Metrics, measure
 from trueport.verifying.oracle import Oracle
 from trueport.verifying.plain import compare_outputs
@@ -45,10 +46,13 @@ class _Worst:
             if away > _STRANGE:
                 self.strange[name] = max(away, self.strange.get(name, 0.0))
 
-    def hints(self) -> tuple[str, ...]:
-        return tuple(
-            f"output {name!r}: the source itself is {away:.3g} × as far from the truth as rounding explains; "
+    def hints(self, known: str) -> tuple[str, ...]:
+        """One sentence per strange output; ``known``: why the source's runtime gives it, "" if that is not known."""
+        because = known or (
             "its runtime is inexact there, or the truth is wrong, and smaller faults of the target are not seen"
+        )
+        return tuple(
+            f"output {name!r}: the source itself is {away:.3g} × as far from the truth as rounding explains; {because}"
             for name, away in self.strange.items()
         )
 
@@ -113,7 +117,7 @@ def verify_runs(
         rejected,
         tuple(worst.outputs.values()),
         "" if worst.samples else f"the source rejects all {rejected} inputs" if rejected else "there are no inputs",
-        hints=(*worst.hints(), *saturation.hints(worst.faithful)),
+        hints=(*worst.hints(known_departure(source[0])), *saturation.hints(worst.faithful)),
         special=tuple(special.outputs.values()),
         special_samples=special.samples,
         executions=len(source),

@@ -9,6 +9,7 @@ import onnx_ir as ir
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
 from trueport.ir.provenance import MADE_BY, NOT_FOLDED, origins
+from trueport.ir.resizing import resizes_by_fractions
 from trueport.ir.schemas import CANONICAL_OPSETS, history
 
 __all__: list[str] = []
@@ -42,6 +43,18 @@ def native_pools(subject: Subject) -> Iterator[Hit]:
         is_plain = gaps is None or set(gaps.as_ints()) == {1}
         if node.op_type == "MaxPool" and len(node.outputs) == 1 and is_plain and kernel and len(kernel.as_ints()) < 3:
             yield Hit(node)
+
+
+@rule(
+    "fractional-length",
+    Severity.NOTE,
+    "aligns the corners of an axis whose scale × length is not an integer: ONNX's formula takes the fraction, which a "
+    "converted model follows, ONNX Runtime the rounded length: it gives values of other positions",
+    remedy="give sizes instead of scales: both then mean the same",
+    targets=("tensorflow",),
+)
+def fractional_lengths(subject: Subject) -> Iterator[Hit]:
+    yield from (Hit(node) for node in resizes_by_fractions(subject.nodes))
 
 
 @rule(
