@@ -18,7 +18,7 @@ import onnxruntime as ort
 import tensorflow as tf
 
 from tests.families.numbers import Functions, differences
-from trueport.fidelity import AGAINST_INPUT, AGAINST_ONE, BITWISE, Against, ulps
+from trueport.fidelity import AGAINST_DATA, AGAINST_INPUT, AGAINST_ONE, AGAINST_TERMS, BITWISE, Against, ulps
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.registry import registry
 from trueport.pipeline import convert_file
@@ -115,6 +115,8 @@ class Judge:
         if AGAINST_INPUT in bound[1]:
             size = np.abs(np.nan_to_num(wide[0], posinf=0, neginf=0))
             scale = scale + (size if size.shape == source.shape else size.max())
+        if {AGAINST_TERMS, AGAINST_DATA} & bound[1] and own is None:
+            scale = scale + _moved(function, wide, reference)
         return differences(
             found,
             source,
@@ -124,6 +126,18 @@ class Judge:
             kind=kind,
             forgive_overflow=False,
         )
+
+
+def _moved(function: Callable[..., Any], wide: Sequence[np.ndarray], reference: np.ndarray) -> np.ndarray:
+    """How far the reference moves per relative change of the inputs: what a sum that cancels is relative to."""
+    rng, step = np.random.default_rng(3), 2.0**-30
+    farthest = np.zeros(reference.shape)
+    with np.errstate(all="ignore"):
+        for _ in range(4):
+            near = [value * (1 + step * rng.choice([-1.0, 1.0], value.shape)) for value in wide]
+            gap = np.abs(function(*(tf.constant(value) for value in near)).numpy() - reference) / step
+            farthest = np.maximum(farthest, np.nan_to_num(gap, posinf=0))
+    return farthest
 
 
 def _runs(
