@@ -69,7 +69,9 @@ def magnitude(t: TorchTranslation, value: Value) -> Value:
 
 
 def quotient(t: TorchTranslation, a: Pair, b: Pair) -> Pair:
-    """a / b by the ratio of b's parts, as PyTorch has it: no square of a part overflows or vanishes."""
+    """a / b by the ratio of b's parts, as PyTorch has it; of floats in doubles, which hold every step's result."""
+    dtype = t.dtype(b[0])
+    a, b = ((t.cast(z[0], ir.DataType.DOUBLE), t.cast(z[1], ir.DataType.DOUBLE)) for z in (a, b))
     steep = t.op.Less(t.op.Abs(b[0]), t.op.Abs(b[1]))
     large, small = t.op.Where(steep, b[1], b[0]), t.op.Where(steep, b[0], b[1])
     zero = t.op.like(0, large)
@@ -79,4 +81,4 @@ def quotient(t: TorchTranslation, a: Pair, b: Pair) -> Pair:
     by_ratio = [t.op.Where(none, zero, t.op.Mul(part, ratio)) for part in a]
     real = t.op.Where(steep, t.op.Add(a[1], by_ratio[0]), t.op.Add(a[0], by_ratio[1]))
     imaginary = t.op.Where(steep, t.op.Sub(by_ratio[1], a[0]), t.op.Sub(a[1], by_ratio[0]))
-    return t.op.Div(real, divisor), t.op.Div(imaginary, divisor)
+    return t.cast(t.op.Div(real, divisor), dtype), t.cast(t.op.Div(imaginary, divisor), dtype)
