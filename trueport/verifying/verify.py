@@ -46,9 +46,11 @@ class _Worst:
             if away > _STRANGE:
                 self.strange[name] = max(away, self.strange.get(name, 0.0))
 
-    def hints(self, known: str) -> tuple[str, ...]:
-        """One sentence per strange output; ``known``: why the source's runtime gives it, "" if that is not known."""
-        because = known or (
+    def hints(self, source: Model) -> tuple[str, ...]:
+        """One sentence per strange output."""
+        if not self.strange:
+            return ()
+        because = known_departure(source) or (
             "its runtime is inexact there, or the truth is wrong, and smaller faults of the target are not seen"
         )
         return tuple(
@@ -117,7 +119,7 @@ def verify_runs(
         rejected,
         tuple(worst.outputs.values()),
         "" if worst.samples else f"the source rejects all {rejected} inputs" if rejected else "there are no inputs",
-        hints=(*worst.hints(known_departure(source[0])), *saturation.hints(worst.faithful)),
+        hints=(*worst.hints(source[0]), *saturation.hints(worst.faithful)),
         special=tuple(special.outputs.values()),
         special_samples=special.samples,
         executions=len(source),
