@@ -13,6 +13,7 @@ import onnx_ir as ir
 from trueport.backends.onnx.save import write_onnx
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.frontends.torch.capture import TorchCaptured, capture_torch
+from trueport.frontends.torch.choices import unspecified_choices
 from trueport.frontends.torch.places import line_of
 from trueport.frontends.torch.registry import registry
 from trueport.frontends.torch.run import run_eager, run_inner
@@ -99,7 +100,8 @@ class TorchToOnnx(Route):
         eager = functools.partial(run_eager, captured.module, captured.call)
         inner = functools.partial(run_inner, translated.program, captured.call) if translated.program else None
         bounds = {(dim.input, dim.axis): (dim.low, dim.high) for dim in captured.dims}
-        return [TorchModel(eager, captured.inputs, captured.outputs, inner, bounds)]
+        choices = functools.partial(unspecified_choices, captured.module, captured.call)
+        return [TorchModel(eager, captured.inputs, captured.outputs, inner, bounds, choices=choices)]
 
     def oracle(self) -> Oracle | str:
         return TorchOracle(self.captured)

@@ -10,6 +10,7 @@ from typing import Any
 
 from trueport.errors import InvalidInput
 from trueport.ir.artifact import InnerValue
+from trueport.ir.choices import Choice
 from trueport.ir.ports import Port
 
 __all__ = ["Model", "Operation"]
@@ -93,6 +94,10 @@ class Model(ABC):
         Such a model is run in another way, which is right: see :mod:`trueport.runtimes.exact_sums`.
         """
         return None
+
+    def choices(self, feeds: Mapping[str, Any]) -> Mapping[str, Choice]:
+        """Return outputs that are indices of which the model leaves open which of equal elements they point at."""
+        return {}
 
     @abstractmethod
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from trueport.errors import InvalidInput
+from trueport.ir.choices import Choice
 from trueport.ir.ports import Port
 from trueport.runtimes.base import Model
 
@@ -13,6 +14,7 @@ __all__ = ["TorchModel"]
 
 Eager = Callable[[Mapping[str, Any]], dict[str, Any]]
 Inner = Callable[[Mapping[str, Any], list[str]], dict[str, Any]]
+Choices = Callable[[Mapping[str, Any]], Mapping[str, Choice]]
 
 
 class TorchModel(Model):
@@ -27,12 +29,18 @@ class TorchModel(Model):
         outputs: tuple[Port, ...],
         inner: Inner | None = None,
         bounds: Mapping[tuple[str, int], tuple[int, int | None]] | None = None,
+        *,
+        choices: Choices | None = None,
     ) -> None:
-        """``bounds``: the least and the largest size of dynamic dims, by input and axis."""
+        """``bounds``: the least and the largest size of dynamic dims, by input and axis; ``choices``: see the method."""
         self._bounds = bounds or {}
         self._eager = eager
         self._inner = inner
+        self._choices = choices
         self.inputs, self.outputs = inputs, outputs
+
+    def choices(self, feeds: Mapping[str, Any]) -> Mapping[str, Choice]:
+        return {} if self._choices is None else self._choices(feeds)
 
     def _run(self, feeds: Mapping[str, Any], fetch: list[str] | None) -> dict[str, Any]:
         self._refuse_sizes(feeds)

@@ -129,7 +129,7 @@ class _Run:
         self._count += 1
         found = record(model, self._samples, self._folder / f"runs-{self._count}", raises=raises)
         # Under no setting: what this CPU computes wrongly is told once.
-        found.here = model.as_run_here() if raises else None
+        found.here, found.model = (model.as_run_here(), model) if raises else (None, None)
         return found
 
     def _judged(self, sources: Sequence[Model], target: Model, wish: Asked) -> Verification:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trueport.errors import NoOracle, RunFailed, TrueportError
+from trueport.ir.choices import Choice
 from trueport.runtimes.base import Model
 from trueport.verifying.oracle import Oracle, Truth
 
@@ -56,9 +57,14 @@ class RecordedModel(Model):
         self.failures: dict[int, Exception] = {}
         self.here: Model | None = None
         """the model as this CPU computes it, where that is known to be wrong"""
+        self.model: Model | None = None
+        """the model itself, where it is still open"""
 
     def as_run_here(self) -> Model | None:
         return self.here
+
+    def choices(self, feeds: Feeds) -> Mapping[str, Choice]:
+        return {} if self.model is None else self.model.choices(feeds)
 
     def keep(self, sample: Sample, outputs: dict[str, Any]) -> None:
         """Write the outputs for one sample."""

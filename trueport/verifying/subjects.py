@@ -19,6 +19,7 @@ from trueport.frontends.tensorflow.sources import Options, capture_source, is_te
 from trueport.frontends.tensorflow.state import keeping_state
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.capture import TorchCaptured, capture_torch
+from trueport.frontends.torch.choices import unspecified_choices
 from trueport.frontends.torch.run import run_eager
 from trueport.frontends.torch.sources import TorchOptions, is_torch
 from trueport.ir.artifact import ArtifactMap
@@ -117,7 +118,8 @@ def _with_example(running: Running, other: Model) -> Running:
 
 
 def _eager(module: TorchCaptured) -> TorchModel:
-    return TorchModel(functools.partial(run_eager, module.module, module.call), module.inputs, module.outputs)
+    eager, choices = (functools.partial(f, module.module, module.call) for f in (run_eager, unspecified_choices))
+    return TorchModel(eager, module.inputs, module.outputs, choices=choices)
 
 
 def _tflite_source(source: Any, options: Options, running: Running) -> Subject:

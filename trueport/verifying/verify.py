@@ -20,6 +20,7 @@ from trueport.verifying.metrics import Metrics, measure
 from trueport.verifying.oracle import Oracle
 from trueport.verifying.plain import compare_outputs
 from trueport.verifying.saturation import Saturation
+from trueport.verifying.ties import Ties
 from trueport.verifying.verification import Verification, badness
 
 __all__ = ["accepts", "verify_runs"]
@@ -97,16 +98,17 @@ def verify_runs(
         group = special if getattr(feeds, "special", False) else worst
         group.samples += 1
         more = functools.cache(functools.partial(truth_of.more, feeds))
+        ties = Ties(source[0], feeds)
         for name in runs[0]:
             if failure:
                 found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")
             elif truth is None:
-                found = _without_truth(name, runs[0][name], got[name], allowed_ulps, random, wish)
+                found = _without_truth(name, runs[0][name], got[name], allowed_ulps, random, wish, ties)
             else:
                 group.look(name, runs[0][name], truth[name], [run[name] for run in noisy])
-                found = _by_truth(name, runs, got[name], truth[name], noisy, wish)
+                found = _by_truth(name, runs, got[name], truth[name], noisy, wish, ties)
                 if is_doubtful(found) and not wish.strict:
-                    found = _by_truth(name, runs, got[name], truth[name], [*noisy, *more()], wish)
+                    found = _by_truth(name, runs, got[name], truth[name], [*noisy, *more()], wish, ties)
             group.add(found)
             if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
                 shown_by = feeds
@@ -130,10 +132,13 @@ def verify_runs(
     )
 
 
-def _by_truth(name: str, runs: Sequence[Feeds], got: Any, truth: Any, noisy: Sequence[Feeds], wish: Asked) -> Judgement:
-    here, errs = [run[name] for run in runs], [run[name] for run in noisy]
-    found = judge(name, here, got, truth, errs, k=wish.k, tolerance=wish.tolerance)
-    return as_asked(found, here[0], got, wish)
+def _by_truth(
+    name: str, runs: Sequence[Feeds], got: Any, truth: Any, noisy: Sequence[Feeds], wish: Asked, ties: Ties
+) -> Judgement:
+    settle = ties.of(name, runs[0][name], got)
+    here, errs = [settle.array(run[name]) for run in runs], [settle.array(run[name]) for run in noisy]
+    found = judge(name, here, settle.array(got), settle.array(truth), errs, k=wish.k, tolerance=wish.tolerance)
+    return as_asked(settle.say(found), here[0], got, wish)
 
 
 def _shared(oracle: Oracle | str, target: Model) -> str:
@@ -168,10 +173,13 @@ class _Truth:
         return [] if isinstance(self._oracle, str) else self._oracle.more(feeds)
 
 
-def _without_truth(name: str, want: Any, got: Any, allowed_ulps: float, random: bool, wish: Asked) -> Judgement:
-    plain = compare_outputs(name, want, got, allowed_ulps, shapes_only=random)
+def _without_truth(
+    name: str, want: Any, got: Any, allowed_ulps: float, random: bool, wish: Asked, ties: Ties
+) -> Judgement:
+    settle = ties.of(name, want, got)
+    plain = compare_outputs(name, want, settle.array(got), allowed_ulps, shapes_only=random)
     ratio = plain.needed_ulps / max(plain.allowed_ulps, 1e-30)
-    found = Judgement(name, plain.verdict, ratio, plain.why, _measured(want, got, random))
+    found = settle.say(Judgement(name, plain.verdict, ratio, plain.why, _measured(want, got, random)))
     return found if random else as_asked(found, want, got, wish)
 
 
