@@ -97,6 +97,9 @@ EXAMPLES: dict[str, Example] = {
     ),
     "metadata-aside": Example(_with_metadata, ("metadata 'author'", "doc string")),
     "narrow-quantization": _text("(int16[N] x) => (float[N] y) <float s = {0.5}> { y = DequantizeLinear(x, s) }", "n0"),
+    "nan-in-orderings": _text(
+        "(float[4] x) => (float[N] y, int64[1] i) <int64[1] k = {1}> { y = Unique(x) v, i = TopK(x, k) }", "n0"
+    ),
     "no-gpu-kernel": _text(
         "(string[2] x, string[2] z, float[2] w) => (string[2] y, float[2] v) { y = StringConcat(x, z) v = Relu(w) }",
         "n0",
@@ -133,7 +136,7 @@ EXAMPLES: dict[str, Example] = {
     ),
 }
 ELSEWHERE = {
-    *("beyond-protobuf", "complex-port", "nan-in-orderings", "newer-runtime", "peak-memory", "training-setup"),
+    *("beyond-protobuf", "complex-port", "newer-runtime", "peak-memory", "training-setup"),
     "users-operator",
 }
 """Rules about size, about other targets, or about options: the tests below show them."""

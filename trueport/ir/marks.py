@@ -8,11 +8,22 @@ import onnx_ir as ir
 
 from trueport.ir.layouts import held_names
 
-__all__ = ["borders_are_open", "is_trained", "mark", "mark_borders_open", "mark_trained", "marked"]
+__all__ = [
+    "borders_are_open",
+    "ignores_nan",
+    "is_trained",
+    "mark",
+    "mark_borders_open",
+    "mark_nan_ignored",
+    "mark_trained",
+    "marked",
+]
 
 _MARK = "trueport.stands_for"
 _TRAINED = "trueport.trained"
 """A property of the model: the names of the weights that training changes. Without it all floats are."""
+_NAN_IGNORED = "trueport.nan_ignored"
+"""A property of a node: what it makes of NaN does not matter, because other nodes see to it."""
 _OPEN_BORDERS = "trueport.open_borders"
 """A property of a node that decides: what lies on a border, to the last bit, goes either way in the source."""
 
@@ -51,3 +62,16 @@ def mark_borders_open(value: ir.Value) -> ir.Value:
 def borders_are_open(node: ir.Node) -> bool:
     """Whether nothing can be learned from what the node does on a border."""
     return _OPEN_BORDERS in node.metadata_props
+
+
+def mark_nan_ignored(value: ir.Value) -> ir.Value:
+    """Say of the node that makes the value: whatever it makes of NaN, the result around it is the same."""
+    maker = value.producer()
+    assert maker is not None
+    maker.metadata_props[_NAN_IGNORED] = "yes"
+    return value
+
+
+def ignores_nan(node: ir.Node) -> bool:
+    """Whether it does not matter what the node makes of NaN."""
+    return _NAN_IGNORED in node.metadata_props

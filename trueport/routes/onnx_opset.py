@@ -44,15 +44,15 @@ _DOMAINS = ("", "ai.onnx.ml")
 
 
 def settle_opset(
-    model: ir.Model, opset: int | None, kernels: Sequence[Kernel], *, amends: bool = False
+    model: ir.Model, opset: int | None, kernels: Sequence[Kernel], *, integers: bool = False
 ) -> tuple[Hit, ...]:
     """Bring a model, in place, to an opset; ``None`` for the lowest that expresses it exactly.
 
-    ``amends``: also replace what ONNX Runtime computes in another way than ONNX says.
+    ``integers``: also replace reductions of integers that ONNX Runtime computes in another way than ONNX says.
     Returns the nodes that need more than the oldest runtime, if no opset was asked for.
     """
     newest = min(NEWEST_OPSET, readable_opset())
-    _bring(model, opset or newest_opset(model, kernels, newest, OLDEST_OPSET), kernels, amends=amends)
+    _bring(model, opset or newest_opset(model, kernels, newest, OLDEST_OPSET), kernels, integers=integers)
     if opset is not None:
         return ()
     known = kernels_of_oldest(kernels)
@@ -64,9 +64,9 @@ def settle_opset(
     return needs
 
 
-def _bring(model: ir.Model, opset: int, kernels: Sequence[Kernel], *, amends: bool) -> None:
+def _bring(model: ir.Model, opset: int, kernels: Sequence[Kernel], *, integers: bool) -> None:
     lacks = lacking(kernels, opset)
-    amend(model, lacks, only_missing=not amends)
+    amend(model, lacks, integers=integers)
     avoid_runtime_bugs(model)
     lower_model(model, opset, apart=lacks)
     fit_kernels(model, kernels)

@@ -78,7 +78,7 @@ class TensorflowToOnnx(Route):
         if not self._arranged:
             self.losses += arrange_for_onnx(self.graph())
             refuse_other_bytes(self.graph())
-            self.needs = settle_opset(self.graph(), self._opset, cpu_kernels(), amends=True)
+            self.needs = settle_opset(self.graph(), self._opset, cpu_kernels(), integers=True)
             assert self._captured is not None
             settle_outputs(self.graph().graph, self._captured.outputs)
             self._arranged = True

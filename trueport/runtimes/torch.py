@@ -32,7 +32,7 @@ class TorchModel(Model):
         *,
         choices: Choices | None = None,
     ) -> None:
-        """``bounds``: the least and the largest size of dynamic dims, by input and axis; ``choices``: see the method."""
+        """``bounds``: the least and the largest size of dynamic dims, by input and axis."""
         self._bounds = bounds or {}
         self._eager = eager
         self._inner = inner

@@ -28,6 +28,7 @@ __all__ = ["accepts", "verify_runs"]
 Feeds = Mapping[str, Any]
 
 
+_EQUAL = "equal"
 _STRANGE = 100.0
 """A source that is so many times as far from the truth as rounding explains: one of them is wrong."""
 
@@ -65,7 +66,8 @@ class _Worst:
 
     def add(self, found: Judgement) -> None:
         known = self.outputs.get(found.name)
-        if known is None or badness(found) > badness(known):
+        # Of two that are as good the one that has something to say.
+        if known is None or (*badness(found), found.why != _EQUAL) > (*badness(known), known.why != _EQUAL):
             self.outputs[found.name] = found
 
 
@@ -97,8 +99,7 @@ def verify_runs(
         truth, noisy = (None, []) if random or failure else truth_of(feeds)
         group = special if getattr(feeds, "special", False) else worst
         group.samples += 1
-        more = functools.cache(functools.partial(truth_of.more, feeds))
-        ties = Ties(source[0], feeds)
+        more, ties = functools.cache(functools.partial(truth_of.more, feeds)), Ties(source[0], feeds)
         for name in runs[0]:
             if failure:
                 found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")

@@ -6,6 +6,7 @@ Found with ONNX Runtime 1.31 on CPU:
   wrapping;
 * products of integers likewise;
 * the maximum and minimum of int64 along an axis take the lower 32 bits as signed where the upper ones are equal;
+* NaN has no order (see :mod:`trueport.backends.onnx.nan_order`);
 * halves can't be scattered with a reduction (a matter of types, see :mod:`trueport.backends.onnx.kernels`).
 
 Before 1.31 Cos of float64 has no kernel either; Sin has one.
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.backends.onnx.nan_order import again, extreme_of_floats, sort_of_floats
 from trueport.ir.build import known_array
 from trueport.ir.insert import Inserter, Workshop, stand_in
 from trueport.ir.provenance import MADE_BY
@@ -27,7 +29,7 @@ from trueport.mapping.bind import attribute_value
 __all__ = ["amend"]
 
 _D = ir.DataType
-_Amendment = Callable[[Inserter], ir.Value | None]
+_Amendment = Callable[[Inserter], ir.Value | tuple[ir.Value, ...] | None]
 _NARROW = frozenset({_D.BOOL, _D.INT8, _D.UINT8, _D.INT16, _D.UINT16, _D.INT32})
 _SUMMED = frozenset({_D.INT32, _D.INT64, _D.UINT32, _D.UINT64})
 _MOVES = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
@@ -41,14 +43,14 @@ _SMALL = 1 << 16
 """Constants below it stay far from 2**31 when some thousands of them are added."""
 
 
-def amend(model: ir.Model, lacks: Callable[[ir.Node], bool], *, only_missing: bool = False) -> int:
+def amend(model: ir.Model, lacks: Callable[[ir.Node], bool], *, integers: bool = True) -> int:
     """Replace what ONNX Runtime lacks, or computes in another way than ONNX says, in place; return how many nodes.
 
-    The model is at the canonical opset; ``lacks`` says of a node that nothing will run it. ``only_missing``: keep what
-    has a kernel, whatever it computes.
+    The model is at the canonical opset; ``lacks`` says of a node that nothing will run it. ``integers``: also replace
+    reductions of integers, which are wrong only far from zero.
     """
     shop = Workshop(model)
-    wrong = {} if only_missing else _WRONG
+    wrong = _WRONG if integers else _WRONG_OF_FLOATS
     return sum(_is_replaced(node, lacks, wrong, shop) for node in list(model.graph.all_nodes()))
 
 
@@ -63,7 +65,8 @@ def _is_replaced(
     made = amendment(op)
     if made is None:
         return False
-    stand_in(node.outputs[0], made)
+    for old, new in zip(node.outputs, made if isinstance(made, tuple) else (made,), strict=True):
+        stand_in(old, new)
     op.graph.remove(node, safe=True)
     return True
 
@@ -91,11 +94,11 @@ def _summed(op: Inserter, data: ir.Value) -> ir.Value:
     assert data.dtype is not None
     wide = data if data.dtype == _D.INT64 else op.Cast(data, to=_D.INT64.value)
     if data.dtype.bitwidth == _UPPER_BITS:
-        made = _again(op, wide, "ReduceSum")
+        made = again(op, wide, "ReduceSum")
     else:
         lower = op.Mod(wide, _UPPER)
         upper = op.Div(op.Sub(wide, lower), _UPPER)
-        made = op.Add(op.Mul(_again(op, upper, "ReduceSum"), _UPPER), _again(op, lower, "ReduceSum"))
+        made = op.Add(op.Mul(again(op, upper, "ReduceSum"), _UPPER), again(op, lower, "ReduceSum"))
     return made if data.dtype == _D.INT64 else op.Cast(made, to=data.dtype.value)
 
 
@@ -112,19 +115,14 @@ def _product(op: Inserter) -> ir.Value | None:
     return _without_axes(op, made, axes)
 
 
-def _again(op: Inserter, data: ir.Value, name: str) -> ir.Value:
-    """A reduction of other data over the node's axes."""
-    attributes = {name: attribute.value for name, attribute in op.node.attributes.items()}
-    made: ir.Value = op.add(name, [data, *op.node.inputs[1:]], attributes)
-    return made
-
-
 def _largest(op: Inserter) -> ir.Value | None:
-    """Of 32 bits as doubles; of 64 bits the first of the largest, along one axis after the other."""
+    """Of 32 bits as doubles; of 64 bits the first of the largest, along one axis after the other; NaN wins."""
     data = op.node.inputs[0]
     assert data is not None
+    if data.dtype is not None and data.dtype.is_floating_point():
+        return extreme_of_floats(op)
     if data.dtype == _D.UINT32:
-        made = _again(op, op.Cast(data, to=_D.DOUBLE.value), op.node.op_type)
+        made = again(op, op.Cast(data, to=_D.DOUBLE.value), op.node.op_type)
         return op.Cast(made, to=_D.UINT32.value)  # type: ignore[no-any-return]
     axes = _axes(op.node)
     if data.dtype not in (_D.INT64, _D.UINT64) or _is_small(data) or axes is None:
@@ -268,6 +266,12 @@ _WRONG: Mapping[str, _Amendment] = {
     "ReduceProd": _product,
     "ReduceSum": _sum,
     "ReduceSumSquare": _sum_of_squares,
+    "TopK": sort_of_floats,
+}
+_WRONG_OF_FLOATS: Mapping[str, _Amendment] = {
+    "ReduceMax": extreme_of_floats,
+    "ReduceMin": extreme_of_floats,
+    "TopK": sort_of_floats,
 }
 _MISSING: Mapping[str, _Amendment] = {
     "Cos": _cosine,

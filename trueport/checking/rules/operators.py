@@ -8,14 +8,16 @@ import onnx_ir as ir
 
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
+from trueport.ir.marks import ignores_nan
+from trueport.ir.nan import has_nan_order, may_hold_nan
 from trueport.ir.provenance import MADE_BY, NOT_FOLDED, origins
 from trueport.ir.resizing import resizes_by_fractions
 from trueport.ir.schemas import CANONICAL_OPSETS, history
 
 __all__: list[str] = []
 
+_ORDERING = frozenset({"ArgMax", "ArgMin", "TopK", "Unique"})
 _UPGRADE = "upgrade:"
-_ORDERINGS = frozenset({"ArgMax", "ArgMin", "ReduceMax", "ReduceMin", "TopK"})
 
 
 @rule(
@@ -60,16 +62,17 @@ def fractional_lengths(subject: Subject) -> Iterator[Hit]:
 @rule(
     "nan-in-orderings",
     Severity.NOTE,
-    "ONNX Runtime's kernel ignores a NaN unless it comes first",
-    remedy="nothing where the data are finite; else look for NaN apart (IsNaN, ReduceMax, Where)",
-    targets=("onnx",),
+    "ONNX Runtime's kernel has no order for NaN: where a row holds one, the result may be any",
+    remedy="nothing where the data hold no NaN; else replace it before this (Where on IsNaN)",
 )
-def orderings(subject: Subject) -> Iterator[Hit]:
+def nan_in_orderings(subject: Subject) -> Iterator[Hit]:
     for node in subject.nodes:
-        data = node.inputs[0] if node.inputs else None
-        is_float = data is not None and data.dtype is not None and data.dtype.is_floating_point()
-        if node.op_type in _ORDERINGS and not node.domain and is_float:
+        if node.domain or node.op_type not in _ORDERING or ignores_nan(node) or not may_hold_nan(node.inputs[0]):
+            continue
+        if subject.target == "onnx" and not has_nan_order(node):
             yield Hit(node)
+        elif subject.target == "tensorflow" and node.op_type == "Unique":
+            yield Hit(node, "all NaN count as one element; PyTorch counts each of them, ONNX Runtime drops them")
 
 
 @rule("users-operator", Severity.NOTE, "is translated by a declaration of yours")

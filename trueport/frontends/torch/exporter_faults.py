@@ -1,8 +1,9 @@
-"""What PyTorch's exporter loses on its way: the dtype of outputs behind a type promotion, and the digits of numbers.
+"""What PyTorch's exporter gets wrong: dtypes behind a type promotion, digits of numbers, bounds of two kinds.
 
 The exporter computes some operators of 16-bit floats in float32 and casts back, but names the value before that cast
 as the output. A Python number whose type is not settled by its operator becomes a float32 constant, also where a cast
-to float64 follows.
+to float64 follows. Of the bounds of a clamp, one an integer and the other not, it makes one a tensor, which no operator
+takes.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def exporter_mended() -> Iterator[None]:
     promote, constant = passes.insert_type_promotion_nodes, building._get_or_create_constant
 
     def promoted(graph_module: Any) -> None:
+        _bounds_of_one_kind(graph_module.graph)
         before = _output_nodes(graph_module)
         dtypes = {node: _dtype(node) for node in graph_module.graph.nodes}
         promote(graph_module)
@@ -67,6 +69,21 @@ def exporter_mended() -> Iterator[None]:
         yield
     finally:
         passes.insert_type_promotion_nodes, building._get_or_create_constant = promote, constant
+
+
+def _bounds_of_one_kind(graph: Any) -> None:
+    """Write an integer bound of a clamp as a float, if the other one is a float."""
+    for node in graph.nodes:
+        if node.op == "call_function" and node.target is torch.ops.aten.clamp.default:
+            data, *bounds = node.args
+            given = [*bounds, *node.kwargs.values()]
+            if {type(bound) for bound in given} >= {int, float}:
+                node.args = (data, *(_as_float(bound) for bound in bounds))
+                node.kwargs = {name: _as_float(bound) for name, bound in node.kwargs.items()}
+
+
+def _as_float(bound: Any) -> Any:
+    return float(bound) if type(bound) is int else bound
 
 
 def _dtype(node: Any) -> Any:

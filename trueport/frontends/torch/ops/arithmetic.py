@@ -162,16 +162,15 @@ _POWERS: dict[float, Callable[[TorchTranslation, Value], Value]] = {
 @maps_torch("aten::clamp", error=ulps(0))
 @recorded
 def clamp(t: TorchTranslation, x: Value, min: Any = None, max: Any = None) -> Value:
-    """What is no number stays so, whichever bound there is."""
+    """NaN stays NaN, and a bound that is NaN makes all so; a Clip with one bound cuts infinities off."""
     given = [bound for bound in (min, max) if bound is not None]
     value, *bounds = promoted(t, x, *given)
     low, high = (None if bound is None else bounds.pop(0) for bound in (min, max))
-    if low is not None and high is not None:
+    if len(given) == 2 and all(bound == bound for bound in given):
         between: Value = t.op.Clip(value, low, high)
         return between
-    beyond = t.op.Greater(value, high) if low is None else t.op.Less(value, low)
-    made: Value = t.op.Where(beyond, high if low is None else low, value)
-    return made
+    made: Value = value if low is None else t.op.Max(value, low)
+    return made if high is None else t.op.Min(made, high)
 
 
 @maps_torch("aten::clamp_min", error=ulps(0))

@@ -11,6 +11,7 @@ from trueport.frontends.tensorflow.numeric import is_float
 from trueport.frontends.torch.numbers import factor
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.ir.marks import mark_nan_ignored
 
 __all__: list[str] = []
 
@@ -45,7 +46,7 @@ def scaled_dot_product_attention(
     shares = t.op.Softmax(scores, axis=-1)
     if attn_mask is not None:
         # Where all is masked PyTorch has zeros; the softmax of nothing is no number.
-        most = t.op.ReduceMax(scores, [t.rank(scores) - 1], keepdims=1)
+        most = mark_nan_ignored(t.op.ReduceMax(scores, [t.rank(scores) - 1], keepdims=1))
         shares = t.op.Where(t.op.Equal(most, t.op.like(-np.inf, scores)), t.op.like(0, scores), shares)
     made: Value = t.op.MatMul(shares, value)
     return made

@@ -14,6 +14,7 @@ from trueport.frontends.tensorflow.numeric import is_float
 from trueport.frontends.torch.numbers import promoted
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.ir.marks import mark_nan_ignored
 
 __all__: list[str] = []
 
@@ -99,7 +100,7 @@ def _last_extreme(t: TorchTranslation, across: Value, before: Value, *, largest:
     lowest = t.op.like(_worst(t, across, largest=largest), across)
     usable = t.op.And(t.op.Not(t.op.IsNaN(across)), before) if is_float(across) else before
     reduce = t.op.ReduceMax if largest else t.op.ReduceMin
-    best = reduce(t.op.Where(usable, across, lowest), [axis - 1], keepdims=1)
+    best = mark_nan_ignored(reduce(t.op.Where(usable, across, lowest), [axis - 1], keepdims=1))
     # A position that is not allowed holds the worst number, which an allowed one may hold as well.
     here = t.op.And(t.op.Equal(across, best), before)
     if is_float(across):
