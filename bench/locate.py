@@ -102,9 +102,9 @@ def _feeds(folder: Path) -> dict[str, Any]:
 
 def plain(folder: Path) -> None:
     """Both executions of the source, and the target, each run once."""
-    from trueport.runtimes.detect import load_model, load_sources
+    from trueport.sources.open import load, open_source
 
-    models = [*load_sources(folder / "source.onnx"), load_model(folder / "target")]
+    models = [*open_source(folder / "source.onnx").runs(), load(folder / "target")]
     for model in models:
         model.run(_feeds(folder))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from trueport.backends.tensorflow.devices import CpuOnly, Devices, devices
+from trueport.checking.devices import CpuOnly, Devices, devices
 
 __all__ = ["devices_page"]
 
@@ -29,7 +29,7 @@ fail.
 How it was collected: the cases of ONNX's backend suite were converted, and for each operator a few of them once more in
 every type that the schema allows, with shapes and axes as constants, and with dynamic dims. {collected} operators were
 seen so; a type or a form of an operator that was not converted is not listed. Operators of `com.microsoft` and your own
-were not collected. Printed by `make docs` from `trueport/backends/tensorflow/devices.json`, which `make devices`
+were not collected. Printed by `make docs` from `trueport/checking/devices.json`, which `make devices`
 collects anew.
 """
 _NODES = """\

@@ -235,7 +235,7 @@ def test_a_failed_overwrite_leaves_the_old_one(tmp_path: Path, monkeypatch: pyte
     def break_off(*_: object) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("trueport.routes.onnx_to_tensorflow.write_saved_model", break_off)
+    monkeypatch.setattr("trueport.backends.tensorflow.target.write_saved_model", break_off)
     with pytest.raises(trueport.WriteFailed, match="disk full"):
         trueport.convert_file(source, target, overwrite=True)
     assert (target / "saved_model.pb").read_bytes() == before

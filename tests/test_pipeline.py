@@ -13,8 +13,9 @@ from onnx import TensorProto
 
 import trueport
 from tests.models import model_of, relu_chain, weighted
+from trueport.backends.tensorflow.target import BuiltModule
 from trueport.fidelity import Fidelity, Verdict
-from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
+from trueport.sources.onnx import OnnxSource
 
 X = oh.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3])
 Y = oh.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
@@ -181,16 +182,16 @@ def test_containers_and_parts_are_shown() -> None:
     assert "sequence carried as: 'items' → 'items__values', 'items__shapes', 'items__ranks'" in text
 
 
-@pytest.mark.parametrize("drawing", ["source_graph", "refined", "target_graph"])
+@pytest.mark.parametrize("drawn, drawing", [(OnnxSource, "draw"), (OnnxSource, "redrawn"), (BuiltModule, "draw")])
 def test_a_drawing_that_fails_does_not_lose_the_conversion(
-    drawing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    drawn: type, drawing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
         raise KeyError("while/NextIteration:0")
 
-    monkeypatch.setattr(OnnxToTensorflow, drawing, fail)
+    monkeypatch.setattr(drawn, drawing, fail)
     report = trueport.convert_file(relu_chain(), tmp_path / "saved")
-    (remark,) = [remark for remark in report.remarks if remark.rule == "drawing"]
+    (remark,) = report.drawing.undrawn
     assert "can't be drawn: KeyError: 'while/NextIteration:0'" in remark.because
     assert report.comparison is not None and report.comparison.verdict == Verdict.FAITHFUL
     assert report.graphs is None

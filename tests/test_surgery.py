@@ -136,8 +136,8 @@ def test_cut_at_what_is_not_there(model: ir.Model, names: dict[str, list[str]]) 
 def test_rename(model: ir.Model) -> None:
     surgery.rename(model, {"x": "pixels", "y": "scores", "w": "weight", "sum": "total"})
     conversion = trueport.convert(model, verify=False)
-    assert [port.name for port in conversion.route.built.inputs] == ["pixels"]
-    assert [port.name for port in conversion.route.built.outputs] == ["scores"]
+    assert [port.name for port in conversion.built.inputs] == ["pixels"]
+    assert [port.name for port in conversion.built.outputs] == ["scores"]
     assert set(conversion.model.weights) == {"weight"}
     assert run(model, pixels=X) == {"scores": [[0, 3]]}
 

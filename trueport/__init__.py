@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from trueport.mapping.declare import maps
     from trueport.pipeline import Conversion, check, convert, convert_file
     from trueport.report.data import Report
-    from trueport.runtimes.detect import load_model as load
+    from trueport.sources.open import load
 
 __version__ = "0.1.0"
 
@@ -66,7 +66,7 @@ _LAZY = {
     "check": ("trueport.pipeline", "check"),
     "convert": ("trueport.pipeline", "convert"),
     "convert_file": ("trueport.pipeline", "convert_file"),
-    "load": ("trueport.runtimes.detect", "load_model"),
+    "load": ("trueport.sources.open", "load"),
     "locate": ("trueport.comparison", "locate"),
     "maps": ("trueport.mapping.declare", "maps"),
     "maps_torch": ("trueport.frontends.torch.registry", "maps_torch"),

@@ -18,8 +18,6 @@ from onnx.backend.base import Backend, BackendRep
 from trueport.errors import InvalidInput, UsageError
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.pipeline import Conversion, convert
-from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
-from trueport.runtimes.tensorflow import FunctionModel
 
 __all__ = ["TensorFlowBackend", "TensorFlowRep", "prepare", "run_model", "run_node", "supports_device"]
 
@@ -28,12 +26,11 @@ class TensorFlowRep(BackendRep):
     """A prepared model."""
 
     def __init__(self, conversion: Conversion) -> None:
-        assert isinstance(conversion.route, OnnxToTensorflow)
-        built = conversion.route.built
+        built = conversion.built
         self.conversion = conversion
         self.inputs = [port.name for port in built.inputs]
         self.outputs = [port.name for port in built.outputs]
-        self._model = FunctionModel(built.function, built.function, built.map, built.module)
+        self._model = built.run()
         self._results = namedtuple("Outputs", self.outputs, rename=True)  # type: ignore[misc]
 
     def run(self, inputs: Any, **_: Any) -> tuple[Any, ...]:

@@ -9,15 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from trueport.errors import OutputExists, RunFailed, TrueportError, UsageError
-from trueport.frontends.tensorflow.sources import Options
-from trueport.frontends.torch.sources import TorchOptions
 from trueport.quoting import one_line
-from trueport.requirements import require_for_comparison
-from trueport.routes.forms import form_of
+from trueport.report.diff import Difference, compare_models
+from trueport.requirements import require_for_check, require_for_comparison
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import ChildModel, Limits
 from trueport.runtimes.machine import Machine, describe_machine
 from trueport.runtimes.settings import settings_of
+from trueport.sources.open import form_of, open_source, options_of
+from trueport.sources.opening import Opening
+from trueport.stages import Source
 from trueport.verifying.asked import Asked
 from trueport.verifying.data import Data
 from trueport.verifying.everywhere import Everywhere
@@ -26,18 +27,16 @@ from trueport.verifying.found import Located
 from trueport.verifying.harness import feeding_hints
 from trueport.verifying.judge import DEFAULT_K
 from trueport.verifying.locate import DEFAULT_MEMORY
-from trueport.verifying.opening import Opening
 from trueport.verifying.optimized import with_optimizations
-from trueport.verifying.oracle import OnnxOracle
+from trueport.verifying.oracle import NoReference, OnnxOracle
 from trueport.verifying.pairing import PairedModel, pair
 from trueport.verifying.pursue import pursue
 from trueport.verifying.reproduce import write_reproducer
 from trueport.verifying.sizes import Dims
-from trueport.verifying.subjects import Running, Subject, source_and_target
 from trueport.verifying.verification import Verification
 from trueport.verifying.verify import verify_runs
 
-__all__ = ["locate", "verify"]
+__all__ = ["diff", "locate", "verify"]
 
 
 def verify(
@@ -83,10 +82,11 @@ def verify(
     made that fits the other model. ``trust``: run code that the files carry, and operators that touch files.
     ``progress`` is called with what is under way.
     """
-    running = Running(_limits(isolate, timeout, memory), TorchOptions(example_inputs, dynamic_shapes, trust))
+    limits = _limits(isolate, timeout, memory)
     require_for_comparison(form_of(source), form_of(target), in_runtime=isolate)
     wish = Asked.of(k, strict, rtol, atol)
-    pair_of = _pair(source, target, ops, Options(signature=signature, trust=trust), running)
+    taken = _Taken(signature, example_inputs, dynamic_shapes, trust)
+    pair_of = _pair(source, target, ops, taken, limits)
     feeding = Feeding(data, samples, seed, dims, special=samples is None)
     return _judged(pair_of, feeding, wish, progress if everywhere else None)
 
@@ -122,25 +122,40 @@ def locate(
     if reproduce is not None and Path(reproduce).exists():
         raise OutputExists("is there already", where=str(reproduce), remedy="name a folder that is not there yet")
     require_for_comparison(form_of(source), form_of(target), in_runtime=reproduce is not None)
-    options = Options(signature=signature, trust=trust)
-    running = Running(torch=TorchOptions(example_inputs, dynamic_shapes, trust))
-    subject, model, running = source_and_target(source, target, options, ops, running)
-    model = model.opened()
-    plain = subject.executions[0]
+    opened = _opened(source, target, ops, _Taken(signature, example_inputs, dynamic_shapes, trust))
+    runs, model = opened.runs, opened.deployed.opened()
+    plain = runs[0]
     outputs = pair(plain.outputs, model.outputs, "outputs")
     paired = PairedModel(model, pair(plain.inputs, model.inputs, "inputs"), outputs)
-    oracle = subject.make_oracle()
+    oracle = opened.source.reference()
     inputs = list(feed(Feeding(data, samples, seed, dims), plain, paired, oracle))
     _check_runs(paired, inputs)
     settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
-    found = pursue(oracle, subject.executions, paired, outputs, inputs, **settings)
-    others = _others(Opening("target", target, model, options, running), paired)
-    located = with_optimizations(found.located, oracle, subject.executions, paired, others)
+    found = pursue(oracle, runs, paired, outputs, inputs, **settings)
+    others = _others(Opening("target", opened.target, model), paired)
+    located = with_optimizations(found.located, oracle, runs, paired, others)
     if located.culprit is None or reproduce is None:
         return located
     place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else None
     made = write_reproducer(located.culprit, located.feeds, place, registry=known, k=k, anonymize=anonymize)
     return replace(located, reproducer=str(made))
+
+
+def diff(first: Any, second: Any, *, signature: str | None = None, trust: bool = False) -> Difference:
+    """Compare two models of one form as graphs: nodes, attributes, weights."""
+    forms = [form_of(model) for model in (first, second)]
+    if forms[0] != forms[1]:
+        raise UsageError(
+            f"one is of the form {forms[0]}, the other of {forms[1]}: their graphs have no operators in common",
+            where=f"{first} and {second}",
+            remedy="trueport verify compares their numbers",
+        )
+    require_for_check(forms[0])
+    taken = _Taken(signature, None, None, trust)
+    if signature is not None and "signature" not in options_of(first):
+        raise UsageError("models of this form have no signatures", where="--signature")
+    sources = [open_source(model, options=taken.options_for(model)) for model in (first, second)]
+    return compare_models(*((source.name, source.draw(), source.weights()) for source in sources))
 
 
 def _check_runs(target: PairedModel, inputs: Sequence[Mapping[str, Any]]) -> None:
@@ -160,15 +175,15 @@ def _check_runs(target: PairedModel, inputs: Sequence[Mapping[str, Any]]) -> Non
 
 def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable[[str], None] | None) -> Verification:
     """Judge the target; ``everywhere`` is called with the setting under way, None means no settings."""
-    sources, paired, oracle = compared.subject.executions, compared.paired, compared.subject.make_oracle()
-    inputs, allowed = feed(feeding, sources[0], paired, oracle), compared.subject.allowed()
+    sources, paired, oracle = compared.runs, compared.paired, compared.source.reference()
+    inputs, allowed = feed(feeding, sources[0], paired, oracle), compared.source.allowed_ulps()
     if everywhere is None:
         found = verify_runs(sources, paired, inputs, oracle, wish=wish, allowed_ulps=allowed)
     else:
         found = Everywhere(sources, paired, compared.openings, oracle, wish, allowed, everywhere).run(inputs)
     found = replace(found, machine=_machine([*sources, paired.model]))
     shown = found.shown_by
-    if not shown or isinstance(oracle, str) or wish.strict:
+    if not shown or isinstance(oracle, NoReference) or wish.strict:
         return found
     hints = feeding_hints(sources[0].run(shown), paired, shown, oracle.run(shown)[0], wish.k)
     return replace(found, hints=(*found.hints, *hints))
@@ -195,20 +210,57 @@ def _limits(isolate: bool, timeout: float | None, memory: int | None) -> Limits 
 
 
 @dataclass(frozen=True)
+class _Taken:
+    """What a caller says about both models; each form takes what it knows."""
+
+    signature: str | None
+    example_inputs: Any
+    dynamic_shapes: Any
+    trust: bool
+
+    def options_for(self, model: Any) -> dict[str, Any]:
+        """Return the options that a model of this form has."""
+        known = options_of(model)
+        return {name: value for name, value in vars(self).items() if name in known and value is not None}
+
+
+@dataclass(frozen=True)
+class _Opened:
+    """Both models, as sources and as they run."""
+
+    source: Source
+    target: Source
+    runs: Sequence[Model]
+    deployed: Model
+
+
+def _opened(source: Any, target: Any, ops: Sequence[Any], taken: _Taken, limits: Limits | None = None) -> _Opened:
+    """Open both; what has no example of its inputs takes one that fits the other's."""
+    first, second = (
+        open_source(model, ops=ops, options=taken.options_for(model), limits=limits) for model in (source, target)
+    )
+    if first.needs_example and not second.needs_example:
+        deployed = second.deployed(exact_sums=True)
+        first = first.with_example(deployed)
+        return _Opened(first, second, first.runs(), deployed)
+    runs = first.runs()
+    second = second.with_example(runs[0])
+    return _Opened(first, second, runs, second.deployed(exact_sums=True))
+
+
+@dataclass(frozen=True)
 class _Pair:
     """Source and target, opened, and how."""
 
-    subject: Subject
+    source: Source
+    runs: Sequence[Model]
     paired: PairedModel
     openings: tuple[Opening, Opening]
 
 
-def _pair(source: Any, target: Any, ops: Sequence[Any], options: Options, running: Running) -> _Pair:
-    subject, model, running = source_and_target(source, target, options, ops, running)
-    plain = subject.executions[0]
+def _pair(source: Any, target: Any, ops: Sequence[Any], taken: _Taken, limits: Limits | None) -> _Pair:
+    found = _opened(source, target, ops, taken, limits)
+    plain, model = found.runs[0], found.deployed
     inputs, outputs = pair(plain.inputs, model.inputs, "inputs"), pair(plain.outputs, model.outputs, "outputs")
-    openings = (
-        Opening("source", subject.artifact, plain, options, running),
-        Opening("target", target, model, options, running),
-    )
-    return _Pair(subject, PairedModel(model, inputs, outputs), openings)
+    openings = (Opening("source", found.source, plain), Opening("target", found.target, model))
+    return _Pair(found.source, found.runs, PairedModel(model, inputs, outputs), openings)

@@ -1,4 +1,4 @@
-"""The whole program on one page: capture → canonicalize → check → emit → verify → report."""
+"""The whole program on one page: open → to_ir → plan → build → compare → report."""
 
 from __future__ import annotations
 
@@ -8,48 +8,41 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from trueport import __version__
+from trueport.backends.targets import load_target, make_target
 from trueport.backends.writing.claim import claimed, write_failures_named
 from trueport.checking.assess import refusals, refuse_unsupported
-from trueport.checking.remarks import Remark, Severity
-from trueport.checking.rules import examine
-from trueport.errors import ConversionError, UsageError
-from trueport.fidelity import UNSUPPORTED
-from trueport.quoting import one_line
-from trueport.report.artifacts import describe_artifact, describe_setting
+from trueport.checking.remarks import Remark
+from trueport.checking.rules import Subject, examine
+from trueport.errors import ConversionError, InvalidModel, UsageError
+from trueport.report.artifacts import describe_setting
 from trueport.report.data import Report, users_operators
-from trueport.report.graphs import Graph, joined
+from trueport.report.drawn import draw
 from trueport.report.profile import Profile
 from trueport.requirements import Form, require_for_check, require_for_conversion
-from trueport.routes.base import Ops, Route
-from trueport.routes.choose import choose_route
-from trueport.routes.forms import form_of
+from trueport.runtimes.base import Model
 from trueport.runtimes.machine import describe_machine
+from trueport.sources.forms import form_to_write
+from trueport.sources.open import form_of, open_source
+from trueport.stages import Built, Ops, Plan, Program, Source, Target
 from trueport.verifying.data import Data
 from trueport.verifying.verification import Verification
 
 __all__ = ["Conversion", "check", "convert", "convert_file"]
 
-_FORMS: Mapping[str, Form] = {".onnx": "onnx", ".tflite": "tflite"}
-_OTHER_FORMS = (".keras", ".h5", ".pb", ".pt2")
 Progress = Callable[[str], None]
-Drawing = TypeVar("Drawing")
 
 
 @dataclass
 class Job:
-    """A route with a clock."""
+    """One source on its way to one target, with a clock."""
 
-    route: Route
+    source: Source
+    target: Target
     progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
-    before: Graph | None = None
-    """the source's graph, taken down before anything changes it"""
-    remarks: tuple[Remark, ...] = ()
-    undrawn: tuple[Remark, ...] = ()
-    """what the report can't show, and why"""
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -58,108 +51,112 @@ class Job:
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
 
-    def analyse(self, *, draw: bool = True) -> None:
-        with self.stage("capture"):
-            self.route.capture()
-            self.before = self._drawn("the source", self.route.source_graph) if draw else None
-        with self.stage("canonicalize"):
-            self.route.canonicalize()
+    def read(self) -> Program:
+        with self.stage("read"):
+            return self.source.to_ir()
 
-    def _drawn(self, what: str, draw: Callable[[], Drawing]) -> Drawing | None:
-        """What the report shows of a model; a failure is remarked on, and stops no conversion."""
-        try:
-            return draw()
-        except Exception as error:  # whatever it is: the converted model does not depend on the drawing
-            because = f"{what} can't be drawn: {type(error).__name__}: {one_line(error, 200)}"
-            remark = Remark("drawing", Severity.NOTE, because, "report it with the model; the conversion is whole")
-            self.undrawn = (*self.undrawn, remark)
-            return None
+    def plan(self, program: Program) -> Plan:
+        """Return what is known before anything is made; where the source's operators are refused, only these."""
+        if not program.is_whole:
+            return Plan(program, program.model)
+        with self.stage("plan"):
+            return self.target.plan(program)
 
-    def emit(self) -> Any:
-        refuse_unsupported(self.route.findings)
-        with self.stage("emit"):
-            made = self.route.emit()
-        self.remarks = examine(self.route.subject())
-        return made
+    def build(self) -> tuple[Plan, Built]:
+        plan = self.plan(self.read())
+        refuse_unsupported(plan.findings)
+        with self.stage("build"):
+            return plan, self.target.build(plan)
 
-    def foresee(self) -> None:
-        """Go as far as nothing is made; what convert would refuse as a whole becomes a finding."""
-        try:
-            self.analyse(draw=False)
-            if all(finding.fidelity < UNSUPPORTED for finding in self.route.findings):
-                self.route.rehearse()
-            self.remarks = examine(self.route.subject())
-        except ConversionError as error:
-            self.route.findings = (*self.route.findings, *refusals(error))
-
-    def verify(self, written: Path | None, data: Data | None) -> Verification:
+    def compare(self, plan: Plan, built: Built, written: Path | None, data: Data | None) -> Verification:
         # Here and in profile: check, which needs neither, should not wait for their modules.
         from trueport.verifying.budget import allowed_ulps
         from trueport.verifying.feeding import conversion_inputs
         from trueport.verifying.verify import verify_runs
 
         with self.stage("verify"):
-            sources, target = self.route.sources(), self.route.result(written)
-            if isinstance(sources, str):
-                return Verification(
-                    "none", target.runtime, "none", 0, 0, 0, (), skipped=sources, machine=describe_machine()
-                )
-            random = any(finding.mapping and finding.mapping.random for finding in self.route.findings)
+            runs, target = self._runs(built), built.run(written)
+            if isinstance(runs, str):
+                machine = describe_machine()
+                return Verification("none", target.runtime, "none", 0, 0, 0, (), skipped=runs, machine=machine)
             found = verify_runs(
-                sources,
+                runs,
                 target,
-                conversion_inputs(sources[0], self.route.graph().graph, data),
-                self.route.oracle(),
-                allowed_ulps=allowed_ulps(self.route.graph(), self.route.bounds),
-                random=random,
+                conversion_inputs(runs[0], plan.model.graph, data),
+                self.source.reference(),
+                allowed_ulps=allowed_ulps(plan.model, self.target.registry),
+                random=any(finding.mapping and finding.mapping.random for finding in plan.findings),
             )
             return replace(found, machine=describe_machine())
 
-    def profile(self, written: Path | None, data: Data | None) -> Profile:
+    def profile(self, plan: Plan, built: Built, written: Path | None, data: Data | None) -> Profile:
         """Where on the way the error arises; for those who look at the report."""
         from trueport.report.measure import measure_profile
         from trueport.verifying.feeding import conversion_inputs
 
         with self.stage("profile"):
-            sources = self.route.sources()
-            if isinstance(sources, str):
-                return Profile((), why=sources)
-            inputs = list(conversion_inputs(sources[0], self.route.graph().graph, data))
-            return measure_profile(self.route.oracle(), sources, self.route.result(written), inputs)
+            runs = self._runs(built)
+            if isinstance(runs, str):
+                return Profile((), why=runs)
+            inputs = list(conversion_inputs(runs[0], plan.model.graph, data))
+            return measure_profile(self.source.reference(), runs, built.run(written), inputs)
 
-    def check_report(self) -> Report:
-        """What is known before anything is converted."""
-        return Report(
-            source=self.route.name,
-            target=self.route.target,
-            findings=self.route.findings,
-            losses=tuple(self.route.losses),
-            captured_by=self.route.captured_by,
-            remarks=(*self.remarks, *self.undrawn),
-            seconds=self.seconds,
-            users_operators=users_operators(self.route.findings),
+    def _runs(self, built: Built) -> list[Model] | str:
+        """Return the source's executions, or the reason why there is nothing to compare."""
+        if built.why_not_run:
+            return built.why_not_run
+        try:
+            return [*self.source.runs()]
+        except InvalidModel as error:
+            return error.why
+
+    def subject(self, plan: Plan) -> Subject:
+        """What the rules of the check look at."""
+        program = plan.program
+        return Subject(
+            plan.model,
+            self.target.form,
+            plan.findings,
+            program.inputs,
+            program.outputs,
+            program.described,
+            plan.needs,
+            program.contradictions,
         )
 
-    def report(
-        self, target: str, comparison: Verification | None, measured: Profile | None, written: Path | None = None
+    def report(self, plan: Plan, remarks: tuple[Remark, ...] = ()) -> Report:
+        """What is known before anything is made."""
+        return Report(
+            source=self.source.name,
+            target=self.target.form,
+            findings=plan.findings,
+            losses=(*plan.program.losses, *plan.losses),
+            captured_by=plan.program.captured_by,
+            remarks=remarks,
+            seconds=self.seconds,
+            users_operators=users_operators(plan.findings),
+        )
+
+    def full_report(
+        self,
+        plan: Plan,
+        built: Built,
+        comparison: Verification | None,
+        measured: Profile | None,
+        written: Path | None = None,
     ) -> Report:
         with self.stage("report"):
-            inputs, outputs = self.route.ports()
-            before = self._drawn("the source", partial(self.route.refined, self.before)) if self.before else None
-            after = self._drawn("the target", self.route.target_graph)
-            nodes = self.route.findings_by_node()
-            graphs = self._drawn("both models", partial(joined, before, after, nodes)) if before and after else None
             found = replace(
-                self.check_report(),
-                target=target,
-                inputs=inputs,
-                outputs=outputs,
+                self.report(plan, examine(self.subject(plan))),
+                target=str(written) if written is not None else self.target.form,
+                inputs=built.inputs,
+                outputs=built.outputs,
                 comparison=comparison,
                 profile=measured,
-                went_in=describe_artifact(before, self.route.name, Path(self.route.name)) if before else None,
-                came_out=describe_artifact(after, target, written) if after else None,
                 setting=describe_setting(__version__),
-                graphs=graphs,
+                is_made=True,
+                is_written=written is not None,
+                drawn=partial(draw, self.source, plan, built, written),
             )
         return replace(found, seconds=dict(self.seconds))
 
@@ -172,14 +169,16 @@ class Conversion:
     """for TensorFlow a tf.Module: call it with the inputs, it returns a dict of outputs; for ONNX an
     onnx_ir.Model; for TFLite the file's bytes"""
     report: Report
-    route: Route = field(repr=False)
+    target: Target = field(repr=False)
+    plan: Plan = field(repr=False)
+    built: Built = field(repr=False)
 
     def save(self, path: str | Path, *, overwrite: bool = False) -> Path:
         """Write the SavedModel or the .onnx file: whole or not at all."""
         target = Path(path)
-        claim = claimed(target, self.route.target, overwrite=overwrite)
+        claim = claimed(target, self.target.form, overwrite=overwrite)
         with claim as place, place.written_aside() as fresh, write_failures_named(target):
-            self.route.write(fresh)
+            self.built.write(fresh)
         return target
 
 
@@ -199,17 +198,17 @@ def convert(
     ``to`` is ``"tensorflow"``, ``"onnx"`` or ``"tflite"``; may be left out where the source is one of the first two.
     ``profile``: also measure the error along the depth of the network, for the report; it takes a while.
     ``data``: inputs to compare on, each a dict by name; a few seeded ones are made when there are none.
-    Of a TensorFlow source: ``opset``, ``signature``, ``inputs``, ``outputs``, ``shapes``, ``inputs_as_nchw``,
-    ``outputs_as_nchw``, ``trust``, ``external_data``, ``extensions``, ``custom_domain``.
-    Of a PyTorch source: ``example_inputs``, ``dynamic_shapes``, ``trust``, and to ONNX ``opset``, ``external_data``.
+    Of a TensorFlow source: ``signature``, ``inputs``, ``outputs``, ``shapes``, ``inputs_as_nchw``,
+    ``outputs_as_nchw``, ``trust``, ``extensions``, ``custom_domain``.
+    Of a PyTorch source: ``example_inputs``, ``dynamic_shapes``, ``trust``. To ONNX: ``opset``, ``external_data``.
     """
-    _require_packages(source, to, verify or profile, options)
-    job = Job(choose_route(source, to, ops, options), progress)
-    job.analyse()
-    model = job.emit()
-    comparison = job.verify(None, data) if verify else None
-    measured = job.profile(None, data) if profile else None
-    return Conversion(model, job.report(job.route.target, comparison, measured), job.route)
+    form = to or _opposite(source)
+    _require_packages(source, form, verify or profile, options)
+    job = _job(source, form, ops, options, progress)
+    plan, built = job.build()
+    comparison = job.compare(plan, built, None, data) if verify else None
+    measured = job.profile(plan, built, None, data) if profile else None
+    return Conversion(built.model, job.full_report(plan, built, comparison, measured), job.target, plan, built)
 
 
 def convert_file(
@@ -226,36 +225,53 @@ def convert_file(
 ) -> Report:
     """Convert to a file; what is compared is what was written, read back before it gets its name."""
     target = Path(output)
-    if target.suffix in _OTHER_FORMS:
-        raise UsageError(
-            f"a model can't be written as {target.suffix}",
-            where=str(target),
-            remedy="name a folder for a SavedModel, like saved_model/, or a file like model.onnx or model.tflite",
-        )
-    form = _FORMS.get(target.suffix, "tensorflow")
+    form = form_to_write(target)
     _require_packages(source, form, verify or profile, options)
     with claimed(target, form, overwrite=overwrite) as claim:
-        job = Job(choose_route(source, form, ops, options), progress)
-        job.analyse()
-        job.emit()
+        job = _job(source, form, ops, options, progress)
+        plan, built = job.build()
         with claim.written_aside() as fresh:
             with job.stage("write"), write_failures_named(target):
-                job.route.write(fresh)
-            comparison = job.verify(fresh, data) if verify else None
-            measured = job.profile(fresh, data) if profile else None
-    return job.report(str(target), comparison, measured, target)
+                built.write(fresh)
+            comparison = job.compare(plan, built, fresh, data) if verify else None
+            measured = job.profile(plan, built, fresh, data) if profile else None
+    return job.full_report(plan, built, comparison, measured, target)
 
 
 def check(source: Any, to: str | None = None, *, ops: Ops = (), **options: Any) -> Report:
     """What would not survive, node by node; nothing is converted, and an ONNX source loads no framework."""
     require_for_check(form_of(source), extensions=bool(options.get("extensions")))
-    job = Job(choose_route(source, to, ops, options), lambda _: None)
-    job.foresee()
-    return job.check_report()
+    job = _job(source, to or _opposite(source), ops, options, lambda _: None)
+    try:
+        program = job.read()
+    except ConversionError as error:
+        return Report(job.source.name, job.target.form, findings=refusals(error), seconds=job.seconds)
+    try:
+        plan = job.plan(program)
+    except ConversionError as error:
+        return job.report(Plan(program, program.model, refusals(error)))
+    return job.report(plan, examine(job.subject(plan)))
 
 
-def _require_packages(source: Any, to: str | None, verify: bool, options: Mapping[str, Any]) -> None:
+def _opposite(source: Any) -> Form:
+    """Return the target where none is named."""
+    return "onnx" if form_of(source) in ("tensorflow", "pytorch") else "tensorflow"
+
+
+def _job(source: Any, form: Form, ops: Ops, options: Mapping[str, Any], progress: Progress) -> Job:
+    """Open the source and make the target, each with its options."""
+    outgoing = {name: options[name] for name in options if name in load_target(form).Options.__dataclass_fields__}
+    incoming = {name: options[name] for name in options if name not in outgoing}
+    opened = open_source(source, ops=ops, options=incoming)
+    if opened.form == form:
+        raise UsageError(
+            f"the source is of that form already: {form}",
+            where=opened.name,
+            remedy="name another target: an .onnx or .tflite file, or a folder for a SavedModel",
+        )
+    return Job(opened, make_target(form, ops, outgoing), progress)
+
+
+def _require_packages(source: Any, form: Form, verify: bool, options: Mapping[str, Any]) -> None:
     """Raise `MissingDependency` if a package is missing; before user modules run, which may import it too."""
-    form = form_of(source)
-    target = to or ("tensorflow" if form == "onnx" else "onnx")
-    require_for_conversion(form, target, verify=verify, extensions=bool(options.get("extensions")))
+    require_for_conversion(form_of(source), form, verify=verify, extensions=bool(options.get("extensions")))

@@ -117,20 +117,20 @@ def require_for_check(source: Form | None, *, extensions: bool = False) -> None:
 
 def require_for_comparison(source: Form | None, target: Form | None, *, in_runtime: bool) -> None:
     """Raise `MissingDependency` if a source or a target lacks a runtime; ``in_runtime``: the reference won't do."""
-    needed = [*(RUN if in_runtime else RUN_SOURCE)[source]] if source else []
-    needed += RUN[target] if target else ()
-    known = [_NAMES[form] for form in (source, target) if form]
+    needed = [*(RUN if in_runtime else RUN_SOURCE).get(source or "", ())]
+    needed += RUN.get(target or "", ())
+    known = [_NAMES.get(form, form) for form in (source, target) if form]
     _require(f"comparing {' with '.join(known)}", needed)
 
 
 def require_to_run(form: Form) -> None:
     """Raise `MissingDependency` if the runtime of a form is not installed."""
-    _require(f"running {_A_MODEL[form]}", RUN[form])
+    _require(f"running {_A_MODEL.get(form, form)}", RUN.get(form, ()))
 
 
 def require_to_inspect(form: Form) -> None:
     """Raise `MissingDependency` if what reads a file of a form is not installed."""
-    _require(f"reading {_A_MODEL[form]}", INSPECT[form])
+    _require(f"reading {_A_MODEL.get(form, form)}", INSPECT.get(form, ()))
 
 
 def _missing(needed: Iterable[Package]) -> list[Package]:

@@ -12,10 +12,10 @@ from onnx_ir.passes.common import LiftConstantsToInitializersPass, LiftSubgraphI
 
 from tests.passes.run_models import run_ort
 from trueport.backends.onnx.oldest import READABLE_OPSET, kernels_of_oldest
+from trueport.backends.onnx.opset import settle_opset
 from trueport.ir.maps import from_proto, to_proto
 from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
-from trueport.routes.onnx_opset import settle_opset
 from trueport.runtimes.ort_kernels import cpu_kernels
 
 
@@ -93,7 +93,7 @@ CASES = {
 
 
 def _model(text: str) -> ir.Model:
-    """At the canonical opset, as the routes have it."""
+    """At the canonical opset, as the target gets it."""
     model = from_proto(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 28]> g {text}'))
     raise_opsets(model)
     LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)

@@ -80,8 +80,8 @@ def _measured(made: trueport.Conversion, data: Samples, expected: Sequence[Seque
 
 
 def _within_bounds(made: trueport.Conversion, feeds: Mapping[str, Any], expected: Sequence[Any]) -> bool:
-    allowed = allowed_ulps(made.route.graph(), made.route.bounds)
-    got = made.route.result(None).run(feeds)
+    allowed = allowed_ulps(made.plan.model, made.target.registry)
+    got = made.built.run().run(feeds)
     return all(
         compare_outputs(name, want, have, allowed).verdict == Verdict.FAITHFUL
         for (name, have), want in zip(got.items(), expected, strict=True)

@@ -19,12 +19,13 @@ from tests.conformance import suite
 from tests.conformance.single_nodes import SINGLE_NODES
 from tests.devices.kernels import find_kernel, is_in_host_memory, lacking_types, main_type, types_of
 from tests.devices.variants import copied, is_newest, operator_of, variants_of
-from trueport.backends.tensorflow.devices import CHOOSING, port_traits, signature_op, traits
+from trueport.backends.tensorflow.target import TensorflowTarget
 from trueport.checking.assess import refuse_unsupported
+from trueport.checking.devices import CHOOSING, port_traits, signature_op, traits
 from trueport.errors import TrueportError
-from trueport.frontends.tensorflow.functions import FunctionLibrary
 from trueport.ir.places import op_id
-from trueport.routes.onnx_to_tensorflow import OnnxToTensorflow
+from trueport.runtimes.tensorflow_functions import FunctionLibrary
+from trueport.sources.open import open_source
 
 __all__ = ["Collected", "Instance", "collect"]
 
@@ -55,14 +56,13 @@ class Collected:
 
     def add(self, model: onnx.ModelProto, label: str) -> frozenset[str]:
         """Convert a model and record its operations; returns the TensorFlow operators that it emits."""
-        route = OnnxToTensorflow(model, ())
-        route.capture()
-        route.canonicalize()
-        refuse_unsupported(route.findings)
-        nodes = list(route.graph().graph.all_nodes())
+        target = TensorflowTarget((), None)
+        plan = target.plan(open_source(model).to_ir())
+        refuse_unsupported(plan.findings)
+        nodes = list(plan.model.graph.all_nodes())
         for number, node in enumerate(nodes):
             node.name = f"onnx.{number}"
-        built = route.built
+        built = target.build(plan).traced
         found: dict[int | str, set[tuple[str, str]]] = defaultdict(set)
         emitted = set()
         for owner, operation in _operations(built.function.graph, INPUT, FunctionLibrary(), set()):

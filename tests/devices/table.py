@@ -16,7 +16,7 @@ from typing import Any
 import tensorflow as tf
 from onnx.defs import OpSchema
 
-import trueport.backends.tensorflow.devices as stored
+import trueport.checking.devices as stored
 from tests.devices.collect import Collected, Instance, collect
 from trueport.ir.schemas import canonical_schema
 

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tests.devices.collect import Collected, Instance, collect
 from tests.devices.kernels import find_kernel, is_in_host_memory, lacking_types
 from tests.devices.table import cpu_only
-from trueport.backends.tensorflow.devices import devices
+from trueport.checking.devices import devices
 
 SAMPLE = ("Conv", "Div", "MatMul", "Mod", "Relu", "StringConcat", "TopK", "Unique")
 

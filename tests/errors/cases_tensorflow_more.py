@@ -16,7 +16,7 @@ import trueport
 from tests.errors.case import Case
 from tests.errors.converting import BOOL, FLOAT, INT, LONG, STRING, converted, spec
 from trueport.frontends.tensorflow.registry import registry
-from trueport.frontends.tensorflow.sources import Options, capture_source
+from trueport.frontends.tensorflow.sources import Options, capture_object
 from trueport.verifying.oracle import TensorflowOracle
 
 __all__ = ["CASES"]
@@ -84,7 +84,7 @@ def _truth(name: str, function: Callable[[Any, Any], Any], value: float) -> Case
     def provoke() -> None:
         variable = tf.Variable([1.0])
         source = tf.function(lambda x: function(variable, x), input_signature=[FLOAT(1)], autograph=False)
-        TensorflowOracle(capture_source(source, Options()), registry()).run({"x": np.array([value], np.float32)})
+        TensorflowOracle(capture_object(source, Options()), registry()).run({"x": np.array([value], np.float32)})
 
     return Case(f"tf-{name}", provoke)
 

@@ -18,8 +18,9 @@ from tests.errors.case import Case, cli
 from tests.errors.cases_files import parsed
 from tests.errors.cases_usage import model
 from tests.models import relu_chain
-from trueport.runtimes.child import Limits, in_child
-from trueport.runtimes.detect import load_sources
+from trueport.runtimes.base import Model
+from trueport.runtimes.child import Limits
+from trueport.sources.open import open_source
 
 __all__ = ["CASES"]
 
@@ -73,7 +74,7 @@ def _zip_without_directory() -> str:
 def _without_proc() -> None:
     with mock.patch("trueport.runtimes.child.Path") as path:
         path.return_value.exists.return_value = False
-        in_child(model(), Limits(memory=1 << 30))
+        _in_child(model(), Limits(memory=1 << 30))
 
 
 def _dying() -> None:
@@ -98,8 +99,12 @@ _ENDLESS = """(float x) => (float y) {
 }"""
 
 
+def _in_child(path: str | Path, limits: Limits) -> Model:
+    return open_source(path, limits=limits).deployed()
+
+
 def _endless() -> None:
-    in_child(_named("a.onnx", _ENDLESS), Limits(0.2)).run({"x": np.float32(1)})
+    _in_child(_named("a.onnx", _ENDLESS), Limits(0.2)).run({"x": np.float32(1)})
 
 
 def _located(name: str, source: str, target: str, *words: str, head: str = "") -> Case:
@@ -108,7 +113,7 @@ def _located(name: str, source: str, target: str, *words: str, head: str = "") -
 
 def _of_the_reference() -> None:
     """ONNX's own evaluator, which stands in for ONNX Runtime where that has no kernel."""
-    (loaded,) = load_sources(_named("a.onnx", _DET % "Neg"))
+    (loaded,) = open_source(_named("a.onnx", _DET % "Neg")).runs()
     loaded.run({"x": np.eye(3)}, fetch=["q"])
 
 

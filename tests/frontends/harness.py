@@ -96,10 +96,11 @@ def _is_plain(source: Any) -> bool:
 
 
 def _captured(model: Any, options: dict[str, Any]) -> Captured:
-    from trueport.frontends.tensorflow.sources import Options, capture_source
+    from trueport.frontends.tensorflow.sources import Options
+    from trueport.sources.tensorflow import TensorflowSource
 
     known = {name: value for name, value in options.items() if name in Options.__dataclass_fields__}
-    return capture_source(model, Options(**known))
+    return TensorflowSource(model, (), Options(**known)).captured
 
 
 def _flat(sample: Arrays) -> list[Any]:

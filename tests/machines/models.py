@@ -27,7 +27,7 @@ from trueport.backends.tensorflow.registry import registry
 from trueport.errors import NoOracle
 from trueport.fidelity import Verdict
 from trueport.frontends.onnx.load import load_onnx
-from trueport.runtimes.detect import load_sources
+from trueport.sources.open import open_source
 from trueport.verifying.budget import allowed_ulps
 from trueport.verifying.judge import judge
 from trueport.verifying.oracle import OnnxOracle
@@ -63,9 +63,7 @@ def convert() -> None:
 
 def _expected(path: Path, feeds: Mapping[str, Any]) -> tuple[Any, ...]:
     """Return inputs, runs of the source, float64 reference and noisy runs; where a node has none, the summed bounds."""
-    models = load_sources(path)
-    assert not isinstance(models, str), models
-    runs = [model.run(feeds) for model in models]
+    runs = [model.run(feeds) for model in open_source(path).runs()]
     oracle = OnnxOracle(load_onnx(path), registry())
     try:
         truth, noisy = oracle.run(feeds)

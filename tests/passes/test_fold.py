@@ -11,7 +11,7 @@ from trueport.backends.tensorflow.module import build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.ir.layouts import held_names
 from trueport.passes.fold import fold_constants
-from trueport.passes.pipeline import canonicalize
+from trueport.passes.pipeline import arrange_for_tensorflow, canonicalize
 
 
 def folded(model: ir.Model, rounds: int = 3) -> ir.Model:
@@ -106,7 +106,8 @@ def test_weight_used_through_one_transpose_is_stored_so(op: str):
 def test_artifact_says_how_the_source_weight_is_held():
     model = model_of("agraph (float[N,4] x) => (float[N,3] y) { t = Transpose(w)\n y = MatMul(x, t) }", w=(3, 4))
     after = copy(model)
-    canonicalize(after, registry())
+    canonicalize(after)
+    arrange_for_tensorflow(after, registry())
     built = build_module(after, registry())
     (stored,) = built.map.weights
     variable = built.module.weights[stored.key].numpy()

@@ -17,7 +17,7 @@ from trueport.backends.tensorflow.module import build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.ir.layouts import held_names
 from trueport.passes.layout import assign_layouts
-from trueport.passes.pipeline import canonicalize
+from trueport.passes.pipeline import arrange_for_tensorflow, canonicalize
 from trueport.runtimes.tensorflow import FunctionModel
 
 LIGHT = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"
@@ -384,7 +384,8 @@ def test_tensorflow_runs_the_region_and_knows_inner_values_by_their_names():
     names = ("a", "n", "p", "t", "d", "u", "g")
     want = dict(zip(("y", *names), run(model, feeds, names), strict=True))
     after = copy(model)
-    canonicalize(after, registry())
+    canonicalize(after)
+    arrange_for_tensorflow(after, registry())
     assert count(after, "Transpose") == 2
     built = build_module(after, registry())
     got = FunctionModel(built.module, built.function, built.map).run(feeds, fetch=["y", *names])

@@ -8,7 +8,7 @@ import pytest
 
 from trueport.backends.tensorflow.registry import registry
 from trueport.frontends.onnx.load import load_onnx
-from trueport.passes.pipeline import canonicalize
+from trueport.passes.pipeline import arrange_for_tensorflow, canonicalize
 from trueport.passes.sizes import SIZED_BY_DATA
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
@@ -16,7 +16,8 @@ HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 
 def marked(text: str) -> list[bool]:
     model = load_onnx(onnx.parser.parse_model(HEAD + text))
-    canonicalize(model, registry())
+    canonicalize(model)
+    arrange_for_tensorflow(model, registry())
     return [bool(node.meta.get(SIZED_BY_DATA)) for graph in model.graphs() for node in graph if node.op_type == "Conv"]
 
 

@@ -13,11 +13,12 @@ import onnx.helper as oh
 import onnx_ir as ir
 from onnx import TensorProto
 
+from trueport.drawing.graph import joined, onnx_graph
 from trueport.fidelity import EXACT
 from trueport.ir.provenance import mark_origins
 from trueport.mapping.registry import Finding
 from trueport.report.data import Report
-from trueport.report.graphs import joined, onnx_graph
+from trueport.report.drawn import Drawn
 from trueport.report.profile import Figure, Histogram, Profile
 
 __all__ = ["chromium", "classifier", "departing", "large_report", "residual"]
@@ -103,6 +104,6 @@ def large_report(blocks: int = 1000) -> Report:
         "large.onnx",
         "large",
         findings=tuple(findings),
-        graphs=joined(source, target, {finding.node: finding for finding in findings}),
+        drawn=lambda: Drawn(graphs=joined(source, target, {finding.node: finding for finding in findings})),
         profile=Profile(tuple(figures), aligned=len(figures), values=len(figures), why="all is well"),
     )

@@ -9,9 +9,9 @@ import onnx
 import pytest
 
 from tests.report import networks
+from trueport.comparison import diff as diff_files
 from trueport.errors import UsageError
 from trueport.report.diff import Difference
-from trueport.report.diff_sources import diff_files
 
 
 def compare(folder: Path, change: onnx.ModelProto) -> Difference:

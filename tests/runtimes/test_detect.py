@@ -18,7 +18,7 @@ import trueport
 from tests.models import model_of, relu_chain
 from trueport.errors import InvalidInput, InvalidModel
 from trueport.ir.artifact import ARTIFACT_MAP
-from trueport.runtimes.detect import load_sources
+from trueport.sources.open import open_source
 
 X = np.array([[1, -2, 3]], np.float32)
 
@@ -78,8 +78,8 @@ def test_ports_of_a_saved_model_have_one_order(tmp_path: Path) -> None:
     "make, says",
     [
         (lambda folder: folder / "nowhere", "no such file or folder"),
-        (lambda folder: folder, "neither an .onnx or .tflite file nor a SavedModel"),
-        (lambda folder: folder / "text.txt", "neither an .onnx or .tflite file nor a SavedModel"),
+        (lambda folder: folder, "the folder holds no saved_model.pb"),
+        (lambda folder: folder / "text.txt", "not an ONNX model"),
         (lambda folder: folder / "broken", "TensorFlow can't load it"),
     ],
     ids=["missing", "folder", "text", "broken"],
@@ -109,8 +109,8 @@ def test_a_map_of_another_version_is_refused(tmp_path: Path) -> None:
 def test_the_source_runs_in_the_reference_where_onnx_runtime_cannot() -> None:
     newest = relu_chain()
     newest.opset_import[0].version = 28
-    assert load_sources(relu_chain())[0].runtime == "onnxruntime"
-    assert load_sources(newest)[0].runtime == "onnx reference"
+    assert open_source(relu_chain()).runs()[0].runtime == "onnxruntime"
+    assert open_source(newest).runs()[0].runtime == "onnx reference"
 
 
 def test_a_source_that_nothing_runs_is_said_in_words() -> None:
@@ -120,6 +120,5 @@ def test_a_source_that_nothing_runs_is_said_in_words() -> None:
         [oh.make_tensor_value_info("y", TensorProto.FLOAT, [3])],
         opsets=[oh.make_opsetid("com.acme", 1)],
     )
-    said = load_sources(custom)
-    assert isinstance(said, str)
-    assert said.startswith("neither ONNX Runtime")
+    with pytest.raises(InvalidModel, match="neither ONNX Runtime"):
+        open_source(custom).runs()

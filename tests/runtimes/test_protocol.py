@@ -14,16 +14,15 @@ from onnx import TensorProto, numpy_helper
 import trueport
 from tests.models import model_of
 from trueport.errors import InvalidInput, InvalidModel
-from trueport.frontends.tensorflow.sources import Options
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import Limits, in_child
 from trueport.runtimes.machine import Machine
 from trueport.runtimes.onnxruntime import LEVELS, OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
-from trueport.runtimes.settings import settings_of, why_not_here
+from trueport.runtimes.settings import NotShown, settings_of, why_not_here
 from trueport.runtimes.tflite import TfliteModel
-from trueport.verifying.opening import NotShown, Opening
-from trueport.verifying.subjects import Running
+from trueport.sources.open import open_source
+from trueport.sources.opening import Opening
 
 WEIGHT = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
 X = np.random.default_rng(1).normal(size=(5, 3)).astype(np.float32)
@@ -109,7 +108,7 @@ def test_wrong_feeds_are_refused_alike(kind: str, feeds: dict[str, Any], words: 
 @pytest.mark.parametrize("artifact", ["m.onnx", "m.tflite", "saved"])
 def test_settings_that_turn_optimizations_on_or_off_are_near(artifact: str, folder: Path) -> None:
     """Other levels, kernels, compilers: the same numbers but for rounding."""
-    opening = Opening("target", folder / artifact, trueport.load(folder / artifact), Options(), Running())
+    opening = Opening("target", open_source(folder / artifact), trueport.load(folder / artifact))
     chosen = [setting for setting in settings_of(opening.model.runtime) if setting.optimization]
     assert len(chosen) == {"m.onnx": len(LEVELS), "m.tflite": 3, "saved": 4}[artifact]
     for setting in chosen:

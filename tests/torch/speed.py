@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 from unittest import mock
 
-from trueport.routes import torch_to_onnx
+from trueport.sources import torch as torch_sources
 
 __all__ = ["one_registry", "one_translation"]
 
@@ -34,16 +34,16 @@ def one_registry() -> Iterator[None]:
 @contextmanager
 def one_translation() -> Iterator[None]:
     """Within it one module is captured and translated once, whatever it is converted to."""
-    capture = _once(torch_to_onnx.capture_torch)
-    translate = _once(torch_to_onnx.translate)
+    capture = _once(torch_sources.capture_torch)
+    translate = _once(torch_sources.translate)
 
     def translated(*args: Any) -> Any:
         found = translate(*args)
         return replace(found, model=found.model.clone())
 
     with (
-        mock.patch.object(torch_to_onnx, "capture_torch", capture),
-        mock.patch.object(torch_to_onnx, "translate", translated),
+        mock.patch.object(torch_sources, "capture_torch", capture),
+        mock.patch.object(torch_sources, "translate", translated),
     ):
         yield
 

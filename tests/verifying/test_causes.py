@@ -73,7 +73,7 @@ PER_TENSOR = {"s": np.float32(0.02), "z": np.uint8(100)}
 )
 def test_quantizing_with_another_parameter(kind: str, changed: dict[str, Any], said: str, target: str) -> None:
     other = model(QUANTIZE, **{**PER_TENSOR, **changed})
-    made = other if target == "onnxruntime" else trueport.convert(other, verify=False).route.result(None)
+    made = other if target == "onnxruntime" else trueport.convert(other, verify=False).built.run()
     cause = first(model(QUANTIZE, **PER_TENSOR), made, {"x": CHANNELS})
     assert cause.kind == kind
     assert said in cause.what
@@ -175,7 +175,7 @@ def test_an_operator_declared_approximate(tmp_path: Path) -> None:
     ops = tmp_path / "acme_ops.py"
     ops.write_text(ROUGH)
     source = model("a (float[4,6] x) => (float[4,6] y) { y = acme.Root(x) }")
-    made = trueport.convert(source, ops=[ops], verify=False).route.result(None)
+    made = trueport.convert(source, ops=[ops], verify=False).built.run()
     found = causes(source, made, {"x": FLOAT}, ops=[ops])
     assert (found[0].kind, found[0].what) == ("approximate", "Root is declared approximate (approximate)")
     assert "a table of 32 roots; declared bound: 4096 ulp" in found[0].evidence
@@ -184,7 +184,7 @@ def test_an_operator_declared_approximate(tmp_path: Path) -> None:
 def test_a_random_operator() -> None:
     source = model("a (float[500] x) => (float[500] y) { y = Bernoulli(x) }")
     halves = {"x": np.full(500, 0.5, np.float32)}
-    cause = first(source, trueport.convert(source, verify=False).route.result(None), halves)
+    cause = first(source, trueport.convert(source, verify=False).built.run(), halves)
     assert (cause.kind, cause.what) == ("random", "the operator draws random numbers")
 
 

@@ -19,18 +19,16 @@ from tests.models import relu_chain
 from trueport.cli.app import app
 from trueport.errors import RunFailed
 from trueport.fidelity import Verdict
-from trueport.frontends.tensorflow.sources import Options
 from trueport.ir.ports import Port
 from trueport.report.schema import load_schema
 from trueport.report.verification import render
 from trueport.runtimes.base import Model
-from trueport.runtimes.settings import SETTINGS, Setting, settings_of
+from trueport.runtimes.settings import SETTINGS, NotShown, Setting, settings_of
+from trueport.sources.opening import Opening
 from trueport.verifying import everywhere
 from trueport.verifying.asked import Asked
 from trueport.verifying.everywhere import Everywhere
-from trueport.verifying.opening import NotShown, Opening
 from trueport.verifying.pairing import PairedModel, Pairing
-from trueport.verifying.subjects import Running
 from trueport.verifying.verification import Verification
 
 X = np.linspace(0.1, 1, 6, dtype=np.float32)
@@ -106,7 +104,7 @@ def compared(
     """ONNX Runtime against TensorFlow, with what either does differently under some settings."""
     models = Fake("onnxruntime", root), Fake("tensorflow", root)
     openings = tuple(
-        FakeOpening(role, None, model, Options(), Running())  # type: ignore[arg-type]
+        FakeOpening(role, None, model)  # type: ignore[arg-type]
         for role, model in zip(("source", "target"), models, strict=True)
     )
     for opening, special in zip(openings, (source, target), strict=True):

@@ -29,7 +29,7 @@ def put(model: str, fault: str) -> tuple[onnx.ModelProto, onnx.ModelProto, tuple
 
 
 def as_tensorflow(model: onnx.ModelProto) -> Model:
-    return trueport.convert(model, to="tensorflow", verify=False).route.result(None)
+    return trueport.convert(model, to="tensorflow", verify=False).built.run()
 
 
 KNOWN = {

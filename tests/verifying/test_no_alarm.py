@@ -128,7 +128,7 @@ def test_many_numbers_of_an_onnx_operator(name: str, target: str) -> None:
     source = source_of(call, fed, stored)
     made: Any = OnnxRuntimeModel(source)
     if target == "tensorflow":
-        made = trueport.convert(source, to="tensorflow", verify=False).route.result(None)
+        made = trueport.convert(source, to="tensorflow", verify=False).built.run()
     found = trueport.verify(source, made, data=[fed])
     assert found.verdict == Verdict.FAITHFUL, str(found)
     assert found.oracle.startswith("float64")

@@ -104,7 +104,7 @@ def test_a_scan_is_evaluated_and_errs_step_by_step() -> None:
     steps = "".join(STEP.format(step, f"s{step - 1}" if step > 1 else "start") for step in range(1, 10))
     plain = parsed(UNROLLED % steps, **given, **{f"i{step}": np.int64(9 - step) for step in range(1, 10)})
     assert 0.25 < noise(scan, feeds, "last") / noise(plain, feeds, "last") < 4
-    assert trueport.verify(scan, trueport.convert(scan, verify=False).route.result(None)).verdict == Verdict.FAITHFUL
+    assert trueport.verify(scan, trueport.convert(scan, verify=False).built.run()).verdict == Verdict.FAITHFUL
 
 
 def test_attention_errs_by_its_steps() -> None:

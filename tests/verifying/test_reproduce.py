@@ -30,7 +30,7 @@ def put(model: str, fault: str) -> tuple[onnx.ModelProto, onnx.ModelProto]:
 
 
 def as_tensorflow(model: onnx.ModelProto) -> Model:
-    return trueport.convert(model, to="tensorflow", verify=False).route.result(None)
+    return trueport.convert(model, to="tensorflow", verify=False).built.run()
 
 
 def shown(folder: Path) -> subprocess.CompletedProcess[str]:

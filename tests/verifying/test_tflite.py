@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import trueport
-from trueport.cli.inspect import describe_artifact
 from trueport.fidelity import Verdict
 from trueport.runtimes.tflite import TfliteModel
+from trueport.sources.open import describe
 
 tf: Any = pytest.importorskip("tensorflow")
 
@@ -99,7 +99,7 @@ def test_quantized_tensors_are_integers_whose_meaning_is_known(network: Any, tmp
     scores = (made.astype(np.float32) - given.zero_points[0]) * given.scales[0]
     assert np.abs(scores - network(x).numpy()).max() < 0.1
     assert trueport.verify(file, file, samples=3).verdict == Verdict.FAITHFUL
-    assert "int8" in str(describe_artifact(file)["quantized"])
+    assert "int8" in str(describe(file)["quantized"])
 
 
 def test_inner_tensors_can_be_fetched(network: Any, plain: Path) -> None:

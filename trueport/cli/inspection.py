@@ -28,11 +28,11 @@ def run(
     """Run a model of any format with arrays from files."""
     from trueport.cli.arrays import describe, read_inputs, save_outputs, summarize
     from trueport.cli.progress import progress
-    from trueport.runtimes.detect import load_model
+    from trueport.sources.open import load
 
     with progress(enabled=not (json or quiet)) as step:
         step("load")
-        loaded = load_model(model, trust=trust)
+        loaded = load(model, trust=trust)
         feeds = read_inputs(inputs or [])
         step("run")
         try:
@@ -61,10 +61,10 @@ def info(
     verbose: Verbose = False,
 ) -> None:
     """Show a model's inputs, outputs, dims, dtypes, operators, quantization and size."""
-    from trueport.cli.inspect import describe_artifact, render
+    from trueport.cli.facts import render
+    from trueport.sources.open import describe
 
-    described = describe_artifact(model, trust=trust)
-    typer.echo(render(described, json=json))
+    typer.echo(render(describe(model, trust=trust), json=json))
 
 
 def ops(

@@ -52,12 +52,12 @@ def diff(
     import json as jsonlib
 
     from trueport.cli.progress import progress
-    from trueport.report.diff_sources import diff_files
+    from trueport.comparison import diff as compare
     from trueport.report.plain import plain
 
     with progress(enabled=not (json or quiet)) as step:
         step("compare")
-        found = diff_files(first, second, signature=signature, trust=trust)
+        found = compare(first, second, signature=signature, trust=trust)
     if json:
         typer.echo(jsonlib.dumps({"same": found.same, **plain(found)}, indent=1))
     elif not quiet:

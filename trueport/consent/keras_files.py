@@ -7,6 +7,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from trueport.consent.refusing import refuse_without_trust
 from trueport.consent.tensorflow_operators import EFFECTS
 from trueport.lazy import LazyModule
 
-__all__ = ["check_keras", "foreign_parts", "read_config", "unknown_classes", "walk"]
+__all__ = ["KerasFile", "check_keras", "foreign_parts", "read_config", "unknown_classes", "walk"]
 
 keras: Any = LazyModule("keras", "Keras", "tensorflow")
 h5py: Any = LazyModule("h5py", "h5py", "tensorflow")
@@ -45,28 +46,38 @@ _SYMBOLS_WITH_EFFECT = re.compile(
 _OP_LAYERS = {"TFOpLambda": "function", "ClassMethod": "cls_symbol", "SlicingOpLambda": "function"}
 
 
-def check_keras(path: Path) -> None:
+@dataclass(frozen=True)
+class KerasFile:
+    """A file of Keras."""
+
+    path: Path
+    is_archive: bool
+    """a zip, by its name, as Keras decides it; else HDF5. The content may be both, so that it must not decide here."""
+
+
+def check_keras(file: KerasFile) -> None:
     """Refuse a file that has code, or names functions, classes or files beyond Keras and what is registered here."""
-    config = read_config(path)
+    config = read_config(file)
     if isinstance(config, dict):
         # The outer model is not compiled; those inside of it would be.
         config = {key: value for key, value in config.items() if key != "compile_config"}
     reasons = [reason for part in walk(config) for reason in _reasons(part)]
-    refuse_without_trust(path, [*reasons, *_outside(path)], _OTHERWISE)
+    refuse_without_trust(file.path, [*reasons, *_outside(file)], _OTHERWISE)
 
 
-def read_config(path: Path) -> Any:
+def read_config(held: KerasFile) -> Any:
     """Return a file's description of its model as plain data; empty where there is none."""
-    if path.suffix == ".keras":
+    path = held.path
+    if held.is_archive:
         names = member_names(path)
         with zipfile.ZipFile(path) as archive:
             return parse_json(read_member(archive, _CONFIG, str(path)), str(path), _CONFIG) if _CONFIG in names else {}
     try:
         with h5py.File(path) as file:
-            held = file.attrs.get("model_config")
+            config = file.attrs.get("model_config")
     except OSError:
         return {}  # Keras says what is wrong with it
-    return {} if held is None else parse_json(held, str(path), "model_config")
+    return {} if config is None else parse_json(config, str(path), "model_config")
 
 
 def walk(config: Any) -> Iterator[Mapping[str, Any]]:
@@ -188,10 +199,11 @@ def _is_keras_own(part: Mapping[str, Any]) -> bool:
     return name.startswith("__") or name == "Functional" or any(hasattr(space, name) for space in spaces)
 
 
-def _outside(path: Path) -> list[str]:
+def _outside(held: KerasFile) -> list[str]:
     """Return weights that HDF5 would read from other files."""
+    path = held.path
     try:
-        if path.suffix != ".keras":
+        if not held.is_archive:
             with h5py.File(path) as file:
                 return list(_external(file, "", set()))
         with zipfile.ZipFile(path) as archive:

@@ -30,8 +30,10 @@ from trueport.errors import ConversionError, InvalidInput
 from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.maps import map_type
 
-__all__ = ["CONTAINERS", "Kind", "Port", "identifier", "make_ports", "natural_order", "pack", "unpack"]
+__all__ = ["CONTAINERS", "Dims", "Kind", "Port", "identifier", "make_ports", "natural_order", "pack", "unpack"]
 
+Dims = tuple[int | str | None, ...]
+"""A shape: sizes, names of dynamic dims, None where nothing is known."""
 Kind = Literal["tensor", "pair", "sequence", "optional", "optional_sequence", "map", "sequence_map"]
 
 CONTAINERS: Mapping[ir.DataType, ir.DataType] = {

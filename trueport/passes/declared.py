@@ -12,11 +12,10 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
+from trueport.ir.ports import Dims
 from trueport.passes.shapes import infer_shapes
 
-__all__ = ["Claims", "Contradiction", "set_aside_declared"]
-
-Dims = tuple[int | str | None, ...]
+__all__ = ["Claims", "Contradiction", "name_outputs", "set_aside_declared"]
 
 
 @dataclass(frozen=True)
@@ -43,22 +42,23 @@ class Claims:
     outputs: Mapping[str, Dims]
     contradictions: tuple[Contradiction, ...]
 
-    def name_outputs(self, graph: ir.Graph) -> None:
-        """Give dims of the graph's outputs that inference left without a name the declared one, if the shapes agree.
 
-        An output whose rank inference did not find gets the declared rank.
+def name_outputs(graph: ir.Graph, declared: Mapping[str, Dims | None]) -> None:
+    """Give dims of the graph's outputs that inference left without a name the declared one, if the shapes agree.
 
-        To be called when no pass follows: a name says that two dims are equal, which is a claim too.
-        """
-        for value in graph.outputs:
-            declared, derived = self.outputs.get(value.name or ""), _dims(value)
-            if declared is not None and derived is None:
-                # A signature has to say how many dims there are, and nothing else does.
-                value.shape = ir.Shape([dim if isinstance(dim, str) else None for dim in declared])
-            if declared is None or derived is None or not _agree(declared, derived):
-                continue
-            pairs = zip(declared, derived, strict=True)
-            value.shape = ir.Shape([name if _is_unnamed(dim) and isinstance(name, str) else dim for name, dim in pairs])
+    An output whose rank inference did not find gets the declared rank.
+
+    To be called when no pass follows: a name says that two dims are equal, which is a claim too.
+    """
+    for value in graph.outputs:
+        claimed, derived = declared.get(value.name or ""), _dims(value)
+        if claimed is not None and derived is None:
+            # A signature has to say how many dims there are, and nothing else does.
+            value.shape = ir.Shape([dim if isinstance(dim, str) else None for dim in claimed])
+        if claimed is None or derived is None or not _agree(claimed, derived):
+            continue
+        pairs = zip(claimed, derived, strict=True)
+        value.shape = ir.Shape([name if _is_unnamed(dim) and isinstance(name, str) else dim for name, dim in pairs])
 
 
 def set_aside_declared(model: ir.Model) -> Claims:

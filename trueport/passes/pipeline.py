@@ -28,7 +28,7 @@ from trueport.passes.shapes import infer_shapes
 from trueport.passes.sizes import mark_sized_by_data
 from trueport.passes.upgrade.adapt import Adapters, adapters_of, upgrade_model
 
-__all__ = ["adapters", "canonicalize"]
+__all__ = ["adapters", "arrange_for_tensorflow", "canonicalize", "raise_opsets"]
 
 _MAX_NESTED_BODIES = 8
 """Function bodies that use operators with bodies: three levels are the most in ONNX 1.23."""
@@ -41,8 +41,8 @@ def adapters() -> Adapters:
     return adapters_of(*(importlib.import_module(f"{upgrade.__name__}.{name}") for name in families))
 
 
-def canonicalize(model: ir.Model, registry: Registry) -> list[Loss]:
-    """Bring a model, in place, into the form that handlers are written for; returns what that cost."""
+def canonicalize(model: ir.Model) -> list[Loss]:
+    """Bring a model, in place, to the canonical opsets, with its shapes inferred; returns what that cost."""
     losses = settle_defaults(model)
     # Names first: everything later is reported under them.
     mark_origins(model.graph)
@@ -54,6 +54,11 @@ def canonicalize(model: ir.Model, registry: Registry) -> list[Loss]:
     LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
     LiftSubgraphInitializersToMainGraphPass()(model)
     infer_shapes(model)
+    return losses
+
+
+def arrange_for_tensorflow(model: ir.Model, registry: Registry) -> None:
+    """Bring a canonical model, in place, into the form that handlers are written for."""
     # Shapes before bodies: some function bodies depend on input types.
     for _ in range(_MAX_NESTED_BODIES):
         expanded = expand_functions(
@@ -65,12 +70,6 @@ def canonicalize(model: ir.Model, registry: Registry) -> list[Loss]:
         LiftSubgraphInitializersToMainGraphPass()(model)
         infer_shapes(model)
     RemoveUnusedNodesPass()(model)
-    _arrange(model, registry)
-    return losses
-
-
-def _arrange(model: ir.Model, registry: Registry) -> None:
-    """Make known what can be known, drop what does nothing, and give data the order that the handlers want."""
     make_known(model)
     simplify(model)
     # After paddings have joined their convolutions: it makes these anew.

@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from itertools import product
 from pathlib import Path
 
-from trueport.report.graphs import Graph, GraphValue
+from trueport.drawing.graph import Graph, GraphValue
 from trueport.runtimes.machine import loaded_versions
 
 __all__ = ["Artifact", "Setting", "describe_artifact", "describe_setting"]

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from trueport.checking.remarks import Remark, grouped
+from trueport.drawing.graph import Graphs
 from trueport.fidelity import BITWISE, Fidelity, Loss, Verdict
 from trueport.ir.ports import CONTAINERS, Port
 from trueport.mapping.registry import Finding
 from trueport.report.artifacts import Artifact, Setting
-from trueport.report.graphs import Graphs
+from trueport.report.drawn import Drawn
 from trueport.report.plain import plain, restored
 from trueport.report.profile import Profile
 from trueport.report.schema import REPORT, upgraded
@@ -36,15 +38,38 @@ class Report:
     seconds: Mapping[str, float] = field(default_factory=dict)
     users_operators: Mapping[str, str] = field(default_factory=dict)
     """operators that a user's own module translates, and which module"""
-    went_in: Artifact | None = None
-    came_out: Artifact | None = None
     setting: Setting | None = None
-    graphs: Graphs | None = None
     profile: Profile | None = None
     remarks: tuple[Remark, ...] = ()
     """what the rules of the check say: notes and warnings beside the findings and losses"""
     captured_by: str = ""
     """how the source became a graph, where there are several ways to do that"""
+    is_made: bool = False
+    """there is a target"""
+    is_written: bool = False
+    """it is on disk"""
+    drawn: Callable[[], Drawn] | None = field(default=None, repr=False, compare=False)
+    """draws both models; None before there is a target"""
+
+    @functools.cached_property
+    def drawing(self) -> Drawn:
+        """Both models as they are shown; drawn when this is asked for."""
+        return self.drawn() if self.drawn is not None else Drawn()
+
+    @property
+    def went_in(self) -> Artifact | None:
+        """The source, with its files' hashes."""
+        return self.drawing.went_in
+
+    @property
+    def came_out(self) -> Artifact | None:
+        """The target, with its files' hashes."""
+        return self.drawing.came_out
+
+    @property
+    def graphs(self) -> Graphs | None:
+        """Both graphs, and which node became which."""
+        return self.drawing.graphs
 
     @property
     def fidelity(self) -> Fidelity:
@@ -54,7 +79,7 @@ class Report:
     @property
     def undecided(self) -> tuple[Finding, ...]:
         """Nodes of which only the conversion shows whether they convert; none once there is a target."""
-        return () if self.came_out or self.comparison else tuple(f for f in self.findings if f.undecided)
+        return () if self.is_made or self.comparison else tuple(f for f in self.findings if f.undecided)
 
     @property
     def verdict(self) -> Verdict | None:
@@ -64,8 +89,7 @@ class Report:
     @property
     def kept(self) -> str:
         """What is said of a written model that was not shown to be faithful; empty for all others."""
-        written = self.came_out is not None and self.came_out.bytes is not None
-        if not written or self.comparison is None or self.verdict == Verdict.FAITHFUL:
+        if not self.is_written or self.comparison is None or self.verdict == Verdict.FAITHFUL:
             return ""
         return f"{self.target} was written and is kept, though it was not shown to be faithful; see trueport locate"
 
@@ -93,7 +117,7 @@ class Report:
             "users_operators": dict(self.users_operators),
             "findings": [_finding(finding) for finding in self.findings],
             "losses": plain(self.losses),
-            "remarks": plain(self.remarks),
+            "remarks": plain((*self.remarks, *self.drawing.undrawn)),
             "comparison": plain(self.comparison.to_json()) if self.comparison else None,
             "seconds": plain(self.seconds),
             "went_in": plain(self.went_in),
@@ -123,7 +147,12 @@ class Report:
     def from_json(cls, text: str) -> Report:
         """A report that was written before, by this version or an older one; declarations are not part of it."""
         data = upgraded(json.loads(text))
+        came_out = restored(Artifact | None, data["came_out"])
+        drawing = Drawn(restored(Artifact | None, data["went_in"]), came_out, restored(Graphs | None, data["graphs"]))
         return cls(
+            is_made=came_out is not None,
+            is_written=came_out is not None and came_out.bytes is not None,
+            drawn=lambda: drawing,
             findings=tuple(restored(Finding, {**finding, "mapping": None}) for finding in data["findings"]),
             inputs=tuple(Port.from_json(port) for port in data["inputs"]),
             outputs=tuple(Port.from_json(port) for port in data["outputs"]),
@@ -154,10 +183,7 @@ _KINDS: dict[str, Any] = {
     "comparison": Verification | None,
     "seconds": Mapping[str, float],
     "users_operators": Mapping[str, str],
-    "went_in": Artifact | None,
-    "came_out": Artifact | None,
     "setting": Setting | None,
-    "graphs": Graphs | None,
     "profile": Profile | None,
 }
 """Fields that are read back by their types alone."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueport.report.graphs import Graph, GraphNode, GraphValue
+from trueport.drawing.graph import Graph, GraphNode, GraphValue
 
 __all__ = ["Change", "Difference", "WeightChange", "Weights", "compare_models"]
 

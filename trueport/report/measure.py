@@ -24,7 +24,7 @@ _SEGMENT = 1 << 27
 """Bytes of values that are held at once while they are counted."""
 
 
-def measure_profile(oracle: Oracle | str, source: Sequence[Model], target: Model, inputs: Sequence[Feeds]) -> Profile:
+def measure_profile(oracle: Oracle, source: Sequence[Model], target: Model, inputs: Sequence[Feeds]) -> Profile:
     """The error along the depth on the input that shows the most; without figures, and with the reason, where none
     can be had."""
     plain = source[0]

@@ -30,7 +30,7 @@ from trueport.runtimes.base import Model
 from trueport.runtimes.machine import Machine, describe_machine
 from trueport.versions.python import module_command
 
-__all__ = ["ChildFailure", "ChildModel", "Limits", "in_child", "main"]
+__all__ = ["ChildFailure", "ChildModel", "Limits", "main"]
 
 _POLL_SECONDS = 0.05
 _LOAD_SECONDS = 60.0
@@ -50,15 +50,6 @@ class Limits:
     """for a run; to start a framework and load a model takes longer, and a minute is always allowed for it"""
     memory: int | None = None
     """bytes that the child holds in memory at any time"""
-
-
-def in_child(path: str | Path, limits: Limits, **options: Any) -> Model:
-    """An artifact of any form that :func:`trueport.load` takes, with its options.
-
-    ``environment`` is no option of the model: variables that are set for the process.
-    """
-    environment = options.pop("environment", {})
-    return ChildModel("trueport.runtimes.detect:load_model", str(path), limits, environment, options)
 
 
 class ChildModel(Model):

@@ -11,7 +11,10 @@ from typing import Any
 from trueport.lazy import load
 from trueport.requirements import is_installed, require_to_run
 
-__all__ = ["flatbuffer_utilities", "interpreter_class", "resolver_types"]
+__all__ = ["MAGIC", "flatbuffer_utilities", "interpreter_class", "resolver_types"]
+
+MAGIC = b"TFL3"
+"""Bytes 4 to 8 of a TFLite file."""
 
 
 def interpreter_class() -> Any:

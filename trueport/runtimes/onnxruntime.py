@@ -97,6 +97,12 @@ class OnnxRuntimeModel(Model):
         self.inputs = make_ports(value for value in graph.inputs if value.name not in initializers)
         self.outputs = make_ports(graph.outputs)
 
+    def at_level(self, level: Level) -> OnnxRuntimeModel:
+        """Return the same model at another level of optimization; its file is not read again."""
+        other = copy.copy(self)
+        other._level, other._sessions = level, {}
+        return other
+
     def prepare(self) -> None:
         """Make the session now: raises if ONNX Runtime can't run the model."""
         self._session(())

@@ -27,7 +27,7 @@ def run_part(place: Path, inputs: Mapping[str, np.ndarray]) -> np.ndarray:
     """Its one result on the inputs it was cut with, by name."""
     if place.is_dir():
         return parts_tensorflow.run_part(place, [inputs[name] for name in sorted(inputs)])
-    if place.suffix == PART_ENDINGS["tflite"]:
+    if parts_tflite.is_part(place):
         return parts_tflite.run_part(place, inputs)
     session = ort.InferenceSession(str(place), providers=["CPUExecutionProvider"])
     return np.asarray(session.run(None, {i.name: inputs[i.name] for i in session.get_inputs()})[0])
@@ -40,7 +40,7 @@ def part_weights(place: Path) -> dict[str, np.ndarray] | None:
     """
     if place.is_dir():
         return parts_tensorflow.part_weights(place)
-    if place.suffix == PART_ENDINGS["tflite"]:
+    if parts_tflite.is_part(place):
         return None
     graph = onnx.load(place).graph
     nodes = [node for node in graph.node if node.op_type == "Constant" and node.attribute[0].HasField("t")]
@@ -64,7 +64,7 @@ def count_nodes(place: Path) -> int:
     """Operations that compute something; constants and reads of weights do not count."""
     if place.is_dir():
         return parts_tensorflow.count_nodes(place)
-    if place.suffix == PART_ENDINGS["tflite"]:
+    if parts_tflite.is_part(place):
         return parts_tflite.count_nodes(place)
     return sum(node.op_type != "Constant" for node in onnx.load(place).graph.node)
 

@@ -9,12 +9,18 @@ from typing import Any
 import numpy as np
 
 from trueport.quiet import framework_warnings_hidden, tensorflow_lines_hidden
-from trueport.runtimes.lite import flatbuffer_utilities, interpreter_class
+from trueport.runtimes.lite import MAGIC, flatbuffer_utilities, interpreter_class
 
-__all__ = ["count_nodes", "run_part", "write_part"]
+__all__ = ["count_nodes", "is_part", "run_part", "write_part"]
 
 _ABSENT = -1
 """Stands for an optional input that is left out."""
+
+
+def is_part(place: Path) -> bool:
+    """True for a TFLite file, by its content."""
+    with place.open("rb") as file:
+        return file.read(8)[4:] == MAGIC
 
 
 def write_part(

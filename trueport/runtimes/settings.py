@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+from trueport.runtimes.base import Model
 from trueport.runtimes.machine import Machine
 from trueport.runtimes.onnxruntime import LEVELS
 
-__all__ = ["SETTINGS", "Setting", "settings_of", "why_not_here"]
+__all__ = ["SETTINGS", "NotShown", "Reopens", "Setting", "settings_of", "why_not_here"]
+
+
+class NotShown(Exception):
+    """The setting has no effect in the process that was started for it."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,24 @@ def _threads(count: int) -> str:
 
 SETTINGS: Sequence[Setting] = (*_onnxruntime(), *_tensorflow(), *_tflite(), *_pytorch())
 """All of them, in the order in which they are tried."""
+
+
+class Reopens(Protocol):
+    """A model that can be opened again under settings."""
+
+    @property
+    def role(self) -> str:
+        """``source`` or ``target``."""
+
+    @property
+    def model(self) -> Model:
+        """As it is open, under no particular setting."""
+
+    def why_not(self, setting: Setting) -> str:
+        """Return the reason why the setting can't be tried; empty where it can."""
+
+    def open(self, setting: Setting) -> Model:
+        """Return the model under a setting; raises what the runtime raises, or `NotShown`."""
 
 
 def settings_of(runtime: str) -> list[Setting]:

@@ -21,12 +21,11 @@ from trueport.ir.ports import Port, pack, unpack
 from trueport.quiet import framework_warnings_hidden, tensorflow_lines_hidden
 from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model, Operation
-from trueport.runtimes.lite import interpreter_class, resolver_types
+from trueport.runtimes.lite import MAGIC, interpreter_class, resolver_types
 from trueport.runtimes.parts_tflite import write_part
 
-__all__ = ["Kernels", "Quantization", "TfliteModel", "is_tflite"]
+__all__ = ["Kernels", "Quantization", "TfliteModel"]
 
-_MAGIC = b"TFL3"
 _INNER = "the model's inner() lists all tensors"
 
 Kernels = Literal["delegate", "builtin", "reference"]
@@ -45,13 +44,6 @@ class Quantization:
     scales: tuple[float, ...]
     zero_points: tuple[int, ...]
     axis: int
-
-
-def is_tflite(source: Any) -> bool:
-    """A .tflite file, or the bytes of one."""
-    if isinstance(source, (bytes, bytearray)):
-        return bytes(source[4:8]) == _MAGIC
-    return isinstance(source, (str, Path)) and Path(source).suffix == ".tflite"
 
 
 class TfliteModel(Model):
@@ -209,7 +201,7 @@ def _read(path: Path) -> bytes:
         raise InvalidModel(
             f"can't be read: {error.strerror}", where=str(path), remedy="name a .tflite file that is there"
         ) from error
-    if content[4:8] != _MAGIC:
+    if content[4:8] != MAGIC:
         raise InvalidModel("is no TFLite file", where=str(path), remedy="its fifth to eighth byte should be TFL3")
     return content
 

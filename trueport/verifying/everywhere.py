@@ -16,10 +16,9 @@ from trueport.errors import TrueportError
 from trueport.fidelity import Verdict
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import ChildModel
-from trueport.runtimes.settings import Setting, settings_of
+from trueport.runtimes.settings import NotShown, Reopens, Setting, settings_of
 from trueport.verifying.asked import Asked
-from trueport.verifying.opening import NotShown, Opening
-from trueport.verifying.oracle import Oracle
+from trueport.verifying.oracle import NoReference, Oracle
 from trueport.verifying.pairing import PairedModel
 from trueport.verifying.recording import RecordedModel, RecordedOracle, Samples, record
 from trueport.verifying.verification import SettingResult, Verification, badness
@@ -38,9 +37,9 @@ class Everywhere:
     sources: Sequence[Model]
     """executions of the source under no particular setting, the plain one first"""
     target: PairedModel
-    openings: tuple[Opening, Opening]
+    openings: tuple[Reopens, Reopens]
     """how source and target were opened"""
-    oracle: Oracle | str
+    oracle: Oracle
     wish: Asked
     allowed_ulps: float
     progress: Callable[[str], None]
@@ -63,7 +62,7 @@ class _Run:
         """numbers of the samples that the source takes"""
         self._samples = Samples(feeds, folder / "samples")
         oracle = asked.oracle
-        self._oracle = oracle if isinstance(oracle, str) else RecordedOracle(oracle, folder / "oracle")
+        self._oracle = oracle if isinstance(oracle, NoReference) else RecordedOracle(oracle, folder / "oracle")
 
     def run(self) -> Verification:
         asked = self._asked
@@ -97,14 +96,14 @@ class _Run:
         return _result("source", setting, run if isinstance(run, str) else self._judged(plain, run, wish))
 
     def _under(
-        self, opening: Opening, around: Callable[[Model], Model]
+        self, opening: Reopens, around: Callable[[Model], Model]
     ) -> Iterator[tuple[Setting, RecordedModel | str]]:
         """Yield each setting with what the model gave under it, or the reason why it was not run."""
         for setting in settings_of(opening.model.runtime):
             self._asked.progress(f"verify: {opening.role}, {setting.runtime}, {setting.name}")
             yield setting, opening.why_not(setting) or self._opened(opening, setting, around)
 
-    def _opened(self, opening: Opening, setting: Setting, around: Callable[[Model], Model]) -> RecordedModel | str:
+    def _opened(self, opening: Reopens, setting: Setting, around: Callable[[Model], Model]) -> RecordedModel | str:
         try:
             model = opening.open(setting)
         except NotShown as error:

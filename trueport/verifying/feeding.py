@@ -40,7 +40,7 @@ class Feeding:
     """also sets with NaN, infinities and denormals; never with data of the user's own"""
 
 
-def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle | str) -> Iterator[Mapping[str, Any]]:
+def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> Iterator[Mapping[str, Any]]:
     """One set after the other, by the source's names."""
     if asked.data is not None:
         return named_samples(asked.data, source.inputs, asked.samples)
@@ -56,7 +56,7 @@ def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) 
     return make_inputs(source.inputs, graph, samples=samples, accepts=lambda feeds: accepts(source, feeds))
 
 
-def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle | str) -> Plan:
+def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> Plan:
     # Sizes that are open in the source may not be so in the target.
     shapes = {port.name: port.shape for port in target.inputs}
     ports = [replace(port, shape=shapes[port.name]) for port in source.inputs]
@@ -72,7 +72,7 @@ def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle | s
     )
 
 
-def _looked_up(target: PairedModel, oracle: Oracle | str) -> tuple[ir.Graph | None, Mapping[str, Hints]]:
+def _looked_up(target: PairedModel, oracle: Oracle) -> tuple[ir.Graph | None, Mapping[str, Hints]]:
     """The source's graph and what it does with its inputs; an ONNX target's where the source has none to look at."""
     if isinstance(oracle, OnnxOracle):
         return oracle.model.graph, graph_hints(oracle.model.graph)

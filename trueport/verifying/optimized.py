@@ -12,20 +12,22 @@ from trueport.runtimes.base import Model
 from trueport.verifying.causes.optimizations import Execution, optimization
 from trueport.verifying.found import Located
 from trueport.verifying.judge import Judgement, judge
-from trueport.verifying.oracle import Oracle
+from trueport.verifying.oracle import NoReference, Oracle
 
 __all__ = ["with_optimizations"]
 
 
 def with_optimizations(
-    found: Located, oracle: Oracle | str, source: Sequence[Model], target: Model, executions: Iterable[Execution]
+    found: Located, oracle: Oracle, source: Sequence[Model], target: Model, executions: Iterable[Execution]
 ) -> Located:
     """The same, with the runtime's optimizations named if they are what makes the target depart.
 
     ``executions``: other ways to run the target; they are tried only where nothing else explains it.
     """
     culprit = found.culprit
-    if isinstance(oracle, str) or (culprit is not None and culprit.causes and culprit.causes[0].kind != "unknown"):
+    if isinstance(oracle, NoReference) or (
+        culprit is not None and culprit.causes and culprit.causes[0].kind != "unknown"
+    ):
         return found
     try:
         truth, noisy = oracle.run(found.feeds)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import onnx_ir as ir
 from onnx_ir.passes.common import LiftConstantsToInitializersPass
 
+from trueport.errors import NoOracle
 from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.evaluate import evaluate_wide
 from trueport.frontends.tensorflow.noise import operation_noise
@@ -22,7 +24,7 @@ from trueport.runtimes.wide.evaluate import WideEvaluator
 from trueport.runtimes.wide.noise import RoundingNoise
 from trueport.verifying.bodies import body_of
 
-__all__ = ["OnnxOracle", "Oracle", "TensorflowOracle", "TorchOracle", "Truth"]
+__all__ = ["NoReference", "OnnxOracle", "Oracle", "TensorflowOracle", "TorchOracle", "Truth"]
 
 _NOISY_RUNS = 3
 _MORE_RUNS = 9
@@ -46,6 +48,23 @@ class Oracle(Protocol):
 
     def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Further noisy runs, for when the few leave a doubt."""
+
+
+@dataclass(frozen=True)
+class NoReference:
+    """Where nothing knows the exact results: floats are compared with the source by declared bounds."""
+
+    name: str
+    """why"""
+    shares: str = ""
+
+    def run(self, feeds: Mapping[str, Any]) -> Truth:
+        """Raise `NoOracle`."""
+        raise NoOracle(self.name)
+
+    def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Return nothing."""
+        return []
 
 
 class OnnxOracle:

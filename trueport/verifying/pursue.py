@@ -51,7 +51,7 @@ class Pursuit:
     target: AlignedModel
 
 
-def walkable(oracle: Oracle | str, executions: Sequence[Model]) -> Walkable:
+def walkable(oracle: Oracle, executions: Sequence[Model]) -> Walkable:
     """The source as locating needs it."""
     if isinstance(oracle, OnnxOracle):
         return OnnxWalk(oracle, executions)
@@ -59,7 +59,7 @@ def walkable(oracle: Oracle | str, executions: Sequence[Model]) -> Walkable:
         return TensorflowWalk(oracle)
     if isinstance(oracle, TorchOracle) and oracle.captured.program is not None:
         return TorchWalk(oracle, translate(oracle.captured, torch_operators()), onnx_operators())
-    why = oracle if isinstance(oracle, str) else getattr(oracle, "why", "PyTorch can't export TorchScript to a graph")
+    why = getattr(oracle, "why", "PyTorch can't export TorchScript to a graph")
     raise UsageError(
         f"the source can't be walked node by node: {why}",
         remedy="compare with the model it was made from: ONNX, SavedModel, Keras, a PyTorch module",
@@ -67,7 +67,7 @@ def walkable(oracle: Oracle | str, executions: Sequence[Model]) -> Walkable:
 
 
 def pursue(
-    oracle: Oracle | str,
+    oracle: Oracle,
     executions: Sequence[Model],
     target: PairedModel,
     outputs: Sequence[Pairing],

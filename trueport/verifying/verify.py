@@ -17,7 +17,7 @@ from trueport.verifying.asked import Asked, as_asked
 from trueport.verifying.judge import Judgement, is_doubtful, judge, source_distance
 from trueport.verifying.known_departures import known_departure
 from trueport.verifying.metrics import Metrics, measure
-from trueport.verifying.oracle import Oracle
+from trueport.verifying.oracle import NoReference, Oracle
 from trueport.verifying.plain import compare_outputs
 from trueport.verifying.saturation import Saturation
 from trueport.verifying.ties import Ties
@@ -75,7 +75,7 @@ def verify_runs(
     source: Sequence[Model],
     target: Model,
     samples: Iterable[Feeds],
-    oracle: Oracle | str,
+    oracle: Oracle,
     *,
     wish: Asked | None = None,
     allowed_ulps: float = 0.0,
@@ -83,7 +83,7 @@ def verify_runs(
 ) -> Verification:
     """Judge the target on every sample, one after the other, and keep the worst of each output.
 
-    ``source`` holds equivalent executions of the source, the plain one first. Without an oracle (a string says why)
+    ``source`` holds equivalent executions of the source, the plain one first. Without a reference
     floats are compared with the source by ``allowed_ulps``, the declared bounds added up.
     """
     wish, truth_of, rejected = wish or Asked(), _Truth(oracle), 0
@@ -142,9 +142,9 @@ def _by_truth(
     return as_asked(settle.say(found), here[0], got, wish)
 
 
-def _shared(oracle: Oracle | str, target: Model) -> str:
+def _shared(oracle: Oracle, target: Model) -> str:
     """Said where truth and target run the same code: a fault in it shows in neither."""
-    if isinstance(oracle, str) or oracle.shares != target.runtime:
+    if oracle.shares != target.runtime:
         return ""
     return f"; the target runs the same kernels ({target.runtime}), what is wrong in them is not seen"
 
@@ -152,16 +152,16 @@ def _shared(oracle: Oracle | str, target: Model) -> str:
 class _Truth:
     """The oracle as long as it answers; the reason once it does not."""
 
-    def __init__(self, oracle: Oracle | str) -> None:
+    def __init__(self, oracle: Oracle) -> None:
         self._oracle = oracle
-        self._why_not = oracle if isinstance(oracle, str) else ""
+        self._why_not = oracle.name if isinstance(oracle, NoReference) else ""
 
     @property
     def name(self) -> str:
-        return self._why_not or (self._oracle if isinstance(self._oracle, str) else self._oracle.name)
+        return self._why_not or self._oracle.name
 
     def __call__(self, feeds: Feeds) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-        if isinstance(self._oracle, str) or self._why_not:
+        if self._why_not:
             return None, []
         try:
             return self._oracle.run(feeds)
@@ -171,7 +171,7 @@ class _Truth:
 
     def more(self, feeds: Feeds) -> list[dict[str, Any]]:
         """Further noisy runs."""
-        return [] if isinstance(self._oracle, str) else self._oracle.more(feeds)
+        return self._oracle.more(feeds)
 
 
 def _without_truth(

@@ -43,21 +43,17 @@ _SMALL = 1 << 16
 """Constants below it stay far from 2**31 when some thousands of them are added."""
 
 
-def amend(model: ir.Model, lacks: Callable[[ir.Node], bool], *, integers: bool = True) -> int:
+def amend(model: ir.Model, lacks: Callable[[ir.Node], bool]) -> int:
     """Replace what ONNX Runtime lacks, or computes in another way than ONNX says, in place; return how many nodes.
 
-    The model is at the canonical opset; ``lacks`` says of a node that nothing will run it. ``integers``: also replace
-    reductions of integers, which are wrong only far from zero.
+    The model is at the canonical opset; ``lacks`` says of a node that nothing will run it.
     """
     shop = Workshop(model)
-    wrong = _WRONG if integers else _WRONG_OF_FLOATS
-    return sum(_is_replaced(node, lacks, wrong, shop) for node in list(model.graph.all_nodes()))
+    return sum(_is_replaced(node, lacks, shop) for node in list(model.graph.all_nodes()))
 
 
-def _is_replaced(
-    node: ir.Node, lacks: Callable[[ir.Node], bool], wrong: Mapping[str, _Amendment], shop: Workshop
-) -> bool:
-    amendment = wrong.get(node.op_type) or _MISSING.get(node.op_type)
+def _is_replaced(node: ir.Node, lacks: Callable[[ir.Node], bool], shop: Workshop) -> bool:
+    amendment = _WRONG.get(node.op_type) or _MISSING.get(node.op_type)
     if amendment is None or node.domain or (node.op_type in _MISSING and not lacks(node)):
         return False
     op = Inserter(shop, node)
@@ -266,11 +262,6 @@ _WRONG: Mapping[str, _Amendment] = {
     "ReduceProd": _product,
     "ReduceSum": _sum,
     "ReduceSumSquare": _sum_of_squares,
-    "TopK": sort_of_floats,
-}
-_WRONG_OF_FLOATS: Mapping[str, _Amendment] = {
-    "ReduceMax": extreme_of_floats,
-    "ReduceMin": extreme_of_floats,
     "TopK": sort_of_floats,
 }
 _MISSING: Mapping[str, _Amendment] = {

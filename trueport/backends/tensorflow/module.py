@@ -19,27 +19,19 @@ from trueport.ir.artifact import ArtifactMap, InnerValue
 from trueport.ir.ports import Port, make_ports
 from trueport.mapping.registry import Registry
 
-__all__ = ["Built", "build_module"]
+__all__ = ["TracedModule", "build_module"]
 
 
 @dataclass(frozen=True)
-class Built:
+class TracedModule:
     """The module, its traced function, and the map that is stored with it."""
 
     module: Any
     function: Any
     map: ArtifactMap
 
-    @property
-    def inputs(self) -> tuple[Port, ...]:
-        return self.map.inputs
 
-    @property
-    def outputs(self) -> tuple[Port, ...]:
-        return self.map.outputs
-
-
-def build_module(model: ir.Model, registry: Registry, source: Mapping[str, Any] | None = None) -> Built:
+def build_module(model: ir.Model, registry: Registry, source: Mapping[str, Any] | None = None) -> TracedModule:
     """Trace a canonical model into a tf.Module that is called with the inputs and returns a dict of outputs.
 
     ``source`` is what the artifact shall say of where it comes from.
@@ -71,7 +63,7 @@ def build_module(model: ir.Model, registry: Registry, source: Mapping[str, Any] 
     vars(module)["__call__"] = function
     module.weights = dict(weights.variables)
     stored = ArtifactMap(inputs, outputs, inner, tuple(weights.stored.values()), source or {})
-    return Built(module, function, stored)
+    return TracedModule(module, function, stored)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.module import Built
+from trueport.backends.tensorflow.module import TracedModule
 from trueport.errors import WriteFailed
 from trueport.ir.artifact import ARTIFACT_MAP
 from trueport.quoting import one_line
@@ -17,7 +17,7 @@ from trueport.quoting import one_line
 __all__ = ["write_saved_model"]
 
 
-def write_saved_model(built: Built, folder: Path) -> None:
+def write_saved_model(built: TracedModule, folder: Path) -> None:
     """Write graph, variables and the map into a new folder; the caller renames it when all is well."""
     with _no_collection():
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from trueport.backends.tensorflow.devices import CpuOnly, devices
+from trueport.checking.devices import CpuOnly, devices
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
 from trueport.ir.places import op_id

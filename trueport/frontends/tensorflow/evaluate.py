@@ -17,10 +17,10 @@ from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.dtypes import is_tensor_type
 from trueport.frontends.tensorflow.eager import run_operation
-from trueport.frontends.tensorflow.functions import FunctionLibrary
 from trueport.frontends.tensorflow.state import changes_state
 from trueport.ir.ports import Port
 from trueport.quoting import plain_text
+from trueport.runtimes.tensorflow_functions import FunctionLibrary
 
 __all__ = ["OperationNoise", "Walk", "as_array", "evaluate_wide", "widened"]
 

@@ -11,12 +11,12 @@ from typing import Any, cast
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture
-from trueport.frontends.tensorflow.functions import FunctionLibrary
 from trueport.frontends.tensorflow.tf1_flow import uses_tf1_flow
 from trueport.frontends.tensorflow.tf1_replay import instantiate
 from trueport.ir.files import check_regular
 from trueport.ir.ports import natural_order
 from trueport.quoting import one_line, plain_text
+from trueport.runtimes.tensorflow_functions import FunctionLibrary
 
 __all__ = [
     "cut_function",

@@ -9,12 +9,11 @@ import json
 import sys
 import zipfile
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from trueport.consent.archives import read_member
 from trueport.consent.folders import find_modules_here
-from trueport.consent.keras_files import check_keras, foreign_parts, read_config, unknown_classes
+from trueport.consent.keras_files import KerasFile, check_keras, foreign_parts, read_config, unknown_classes
 from trueport.errors import InvalidModel
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.capture import Border, Captured, Spec, capture, named_specs
@@ -35,30 +34,31 @@ def is_keras_model(source: Any) -> bool:
     return any(isinstance(source, sys.modules[name].layers.Layer) for name in roots)
 
 
-def load_keras(path: Path, *, trust: bool) -> Any:
+def load_keras(file: KerasFile, *, trust: bool) -> Any:
     """A .keras or .h5 file; what would run code or read other files is refused unless it is trusted.
 
     What Keras 2 wrote is read by tf_keras where that is installed, else by Keras 3, which reads most of it.
     """
+    path = file.path
     check_regular(path)
-    if path.suffix == ".keras" and not zipfile.is_zipfile(path):
+    if file.is_archive and not zipfile.is_zipfile(path):
         raise InvalidModel("is no .keras file, or is cut short", where=str(path), remedy="save or fetch it again")
     if trust:
         find_modules_here()
     else:
-        check_keras(path)
+        check_keras(file)
     library = keras
-    if _written_by_keras_2(path) and importlib.util.find_spec("tf_keras") is not None:
+    if _written_by_keras_2(file) and importlib.util.find_spec("tf_keras") is not None:
         library = tf_keras
     else:
         _check_backend()
-    known = _imported_classes(read_config(path)) if trust else {}
+    known = _imported_classes(read_config(file)) if trust else {}
     try:
         return library.models.load_model(str(path), custom_objects=known, compile=False, safe_mode=not trust)
     except Exception as error:  # Keras raises many kinds for what a file lacks
-        unknown = unknown_classes(read_config(path))
+        unknown = unknown_classes(read_config(file))
         if not unknown:
-            old = library is keras and _written_by_keras_2(path)
+            old = library is keras and _written_by_keras_2(file)
             raise InvalidModel(
                 f"Keras can't load it: {one_line(error, 300)}",
                 where=str(path),
@@ -85,9 +85,10 @@ def _imported_classes(config: Any) -> dict[str, Any]:
     return found
 
 
-def _written_by_keras_2(path: Path) -> bool:
+def _written_by_keras_2(held: KerasFile) -> bool:
+    path = held.path
     try:
-        if path.suffix == ".keras":
+        if held.is_archive:
             with zipfile.ZipFile(path) as archive:
                 version = json.loads(read_member(archive, "metadata.json", str(path)))["keras_version"]
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from trueport.ir.ports import Port
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import Finding, Registry
 
-__all__ = ["Loaded", "load_captured", "settle_outputs"]
+__all__ = ["Loaded", "load_captured"]
 
 _IR_VERSION = 10
 
@@ -66,39 +66,6 @@ def _graph_tensor(captured: Captured, by_order: Sequence[Any], tensor: Any) -> A
         return tensor
     names = sorted(captured.function.structured_outputs)
     return by_order[names.index(tensor.name)]
-
-
-def settle_outputs(graph: ir.Graph, ports: Sequence[Port]) -> None:
-    """Shapes that the outputs are declared with: numbers where known, else the inputs' names for them, or their own."""
-    shared = {dim.value for value in graph.inputs for dim in value.shape or () if isinstance(dim, ir.SymbolicDim)}
-    findings = []
-    for value, port in zip(graph.outputs, ports, strict=True):
-        known = port.shape if value.shape is None else tuple(value.shape)
-        if known is None:
-            findings.append(f"output {port.name!r}")
-            continue
-        stored = port.shape if port.shape is not None and len(port.shape) == len(known) else [None] * len(known)
-        value.shape = ir.Shape(
-            [
-                _settled(dim, mine, shared, f"{port.name}_dim_{axis}")
-                for axis, (dim, mine) in enumerate(zip(known, stored, strict=True))
-            ]
-        )
-    if findings:
-        raise ConversionError(
-            "the number of its dims is not known, and an ONNX output declares its dims",
-            where=", ".join(findings),
-            remedy="give the inputs a shape (--shape NAME=DIMS), or fix the rank in the model (tf.ensure_shape)",
-        )
-
-
-def _settled(dim: Any, stored: int | str | None, shared: Collection[str | None], otherwise: str) -> int | str:
-    if isinstance(dim, int):
-        return dim
-    if stored is not None:
-        return stored
-    name = dim.value if isinstance(dim, ir.SymbolicDim) else dim
-    return name if name is not None and name in shared else otherwise
 
 
 def _dim_names(ports: Sequence[Port], port: Port) -> list[str | None]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from trueport.consent.keras_files import KerasFile
 from trueport.consent.tensorflow_files import check_graph_def, check_saved_model
 from trueport.errors import InvalidModel, UsageError
 from trueport.frontends.tensorflow._tf import tf
@@ -26,7 +27,14 @@ from trueport.ir.files import check_regular_below
 from trueport.ir.ports import Port, natural_order
 from trueport.quoting import one_line
 
-__all__ = ["Options", "capture_source", "is_tensorflow"]
+__all__ = [
+    "Options",
+    "capture_graph_file",
+    "capture_keras_file",
+    "capture_meta_graph",
+    "capture_object",
+    "capture_saved_model",
+]
 
 
 @dataclass(frozen=True)
@@ -53,22 +61,8 @@ class Options:
         return Border(self.shapes, self.inputs_as_nchw, self.outputs_as_nchw)
 
 
-_SUFFIXES = (".keras", ".h5", ".hdf5", ".pb", ".pbtxt", ".meta")
-
-
-def is_tensorflow(source: Any) -> bool:
-    """Whether a source is TensorFlow's, by its form or the package of its class; loads no framework."""
-    if isinstance(source, (str, Path)):
-        path = Path(source)
-        return (path / "saved_model.pb").is_file() or path.suffix in _SUFFIXES
-    roots = {kind.__module__.split(".")[0] for kind in type(source).__mro__}
-    return bool(roots & {"tensorflow", "keras", "tf_keras"})
-
-
-def capture_source(source: Any, options: Options) -> Captured:
-    """The source's function, traced."""
-    if isinstance(source, (str, Path)):
-        return _from_path(Path(source), options)
+def capture_object(source: Any, options: Options) -> Captured:
+    """The function of a model in memory, traced."""
     _refuse(options, "trust", "it is about code in files")
     if is_keras_model(source):
         return _from_keras(source, options)
@@ -91,27 +85,29 @@ def capture_source(source: Any, options: Options) -> Captured:
     )
 
 
-def _from_path(path: Path, options: Options) -> Captured:
-    if not path.exists():
-        raise InvalidModel("there is no such file or folder", where=str(path))
-    if path.suffix in (".keras", ".h5", ".hdf5"):
-        captured = _from_keras(load_keras(path, trust=options.trust), options)
-        if not options.trust:
-            check_graph_def(captured.graph.as_graph_def(), None, path)
-        return captured
-    if path.suffix == ".meta" and not path.is_dir():
-        return _from_graph_def(frozen_meta_graph(path, options.outputs, trust=options.trust), options)
-    if path.suffix in (".pb", ".pbtxt") and not path.is_dir():
-        graph_def = read_graph_def(path)
-        if not options.trust:
-            check_graph_def(graph_def, options.outputs, path)
-        return _from_graph_def(graph_def, options)
-    if not (path / "saved_model.pb").is_file() and not (path / "saved_model.pbtxt").is_file():
-        raise InvalidModel(
-            "is no model that can be taken" if path.is_file() else "the folder holds no saved_model.pb",
-            where=str(path),
-            remedy="name a SavedModel's folder, a .keras, .h5, .pb, .pbtxt or .meta file, or an .onnx file",
-        )
+def capture_keras_file(file: KerasFile, options: Options) -> Captured:
+    """The function of a file of Keras, traced."""
+    captured = _from_keras(load_keras(file, trust=options.trust), options)
+    if not options.trust:
+        check_graph_def(captured.graph.as_graph_def(), None, file.path)
+    return captured
+
+
+def capture_meta_graph(path: Path, options: Options) -> Captured:
+    """The function of a .meta file and the checkpoint beside it, traced."""
+    return _from_graph_def(frozen_meta_graph(path, options.outputs, trust=options.trust), options)
+
+
+def capture_graph_file(path: Path, options: Options) -> Captured:
+    """The function of a frozen graph, traced."""
+    graph_def = read_graph_def(path)
+    if not options.trust:
+        check_graph_def(graph_def, options.outputs, path)
+    return _from_graph_def(graph_def, options)
+
+
+def capture_saved_model(path: Path, options: Options) -> Captured:
+    """The function of a SavedModel's signature, traced."""
     check_regular_below(path)
     if not options.trust:
         check_saved_model(path)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trueport.errors import ConversionError
-from trueport.frontends.tensorflow.functions import FunctionLibrary, called_functions
+from trueport.runtimes.tensorflow_functions import FunctionLibrary, called_functions
 
 __all__ = ["ARRAYS", "Branch", "Condition", "Flow", "Frame", "base_type", "in_order", "uses_tf1_flow"]
 

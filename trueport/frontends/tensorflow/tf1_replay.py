@@ -13,9 +13,9 @@ from typing import Any
 
 from trueport.errors import ConversionError
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.functions import FunctionLibrary, called_functions
 from trueport.frontends.tensorflow.tf1_arrays import Array, run_array_operation
 from trueport.frontends.tensorflow.tf1_flow import ARRAYS, Flow, Frame, base_type, in_order, uses_tf1_flow
+from trueport.runtimes.tensorflow_functions import FunctionLibrary, called_functions
 
 __all__ = ["instantiate", "replay"]
 

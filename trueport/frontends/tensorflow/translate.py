@@ -18,7 +18,6 @@ from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.custom import keep_custom, kept_finding
 from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, check_type, is_tensor_type, onnx_type
 from trueport.frontends.tensorflow.folding import folded
-from trueport.frontends.tensorflow.functions import FunctionLibrary
 from trueport.frontends.tensorflow.nodes import TF, PartNode, SourceNode, domain_of
 from trueport.frontends.tensorflow.values import Pair, Translated, Unknown
 from trueport.ir.build import Builder
@@ -27,6 +26,7 @@ from trueport.ir.provenance import NOT_FOLDED, ORIGIN
 from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Finding, Reason, Registry
 from trueport.quoting import plain_text
+from trueport.runtimes.tensorflow_functions import FunctionLibrary
 
 __all__ = ["SOURCE_OP", "Translator"]
 

@@ -25,10 +25,8 @@ from trueport.quiet import start_up_hidden
 from trueport.quoting import one_line
 from trueport.versions.torch import without_triton
 
-__all__ = ["Opened", "TorchOptions", "is_torch", "open_source"]
+__all__ = ["Opened", "TorchOptions", "open_source"]
 
-_FILES = (".pt2", ".pt", ".pth", ".ts")
-_FACTORY = re.compile(r"[\w.]+:[\w.]+")
 _EXAMPLE = re.compile(r"(?P<name>\w+)=(?P<dtype>\w+)\[(?P<dims>[\d, ]*)\](\((?P<low>-?\d+)\.\.(?P<high>-?\d+)\))?")
 
 
@@ -56,21 +54,13 @@ class Opened:
     scripted: bool = False
 
 
-def is_torch(source: Any) -> bool:
-    """By form alone: PyTorch need not be there to know that a source is not its."""
-    if isinstance(source, (str, Path)):
-        return Path(source).suffix in _FILES or (_FACTORY.fullmatch(str(source)) is not None)
-    names = {f"{kind.__module__}.{kind.__name__}" for kind in type(source).__mro__}
-    return bool(names & {"torch.nn.modules.module.Module", "torch.export.exported_program.ExportedProgram"})
-
-
 def open_source(source: Any, options: TorchOptions) -> Opened:
-    """The module behind a source."""
+    """The module behind a source: a file by its path, a factory by its name, or an object."""
     example = _example(options.example_inputs)
-    if isinstance(source, (str, Path)):
-        found = _from_file(Path(source), options.trust) if Path(source).suffix in _FILES else _from_factory(str(source))
+    if isinstance(source, Path):
+        found = _from_file(source, options.trust)
     else:
-        found = source
+        found = _from_factory(source) if isinstance(source, str) else source
     if isinstance(found, torch.export.ExportedProgram):
         with quiet():
             module = found.module()

@@ -12,6 +12,7 @@ import onnx_ir as ir
 from trueport.fidelity import Fidelity
 from trueport.ir.layouts import inverse, source_names
 from trueport.ir.places import op_id
+from trueport.ir.ports import Dims
 from trueport.ir.provenance import MADE_BY, location, origins
 from trueport.mapping.registry import Finding
 
@@ -23,8 +24,6 @@ _TORCH_SCOPES = "pkg.torch.onnx.name_scopes"
 """Metadata that PyTorch's exporter leaves: module paths from the outermost in."""
 _DTYPES = {"float": "float32", "double": "float64"}
 """ONNX's names that every other framework spells otherwise."""
-
-Dims = tuple[int | str | None, ...]
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from trueport.frontends.tensorflow.functions import FunctionLibrary
+from trueport.drawing.graph import Graph, GraphNode, GraphValue
 from trueport.ir.artifact import ArtifactMap, InnerValue
 from trueport.ir.layouts import source_names
 from trueport.ir.ports import Port
 from trueport.ir.provenance import origins
 from trueport.lazy import LazyModule
-from trueport.report.graphs import Graph, GraphNode, GraphValue
+from trueport.runtimes.tensorflow_functions import FunctionLibrary
 
 __all__ = ["holders", "owners", "tensorflow_constants", "tensorflow_graph"]
 

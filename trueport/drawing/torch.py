@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from trueport.report.graphs import Graph, GraphNode, GraphValue
+from trueport.drawing.graph import Graph, GraphNode, GraphValue
 
 __all__ = ["torch_graph"]
 

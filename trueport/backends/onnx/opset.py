@@ -43,16 +43,13 @@ _OTHER_FORMS: Mapping[str, str] = {
 _DOMAINS = ("", "ai.onnx.ml")
 
 
-def settle_opset(
-    model: ir.Model, opset: int | None, kernels: Sequence[Kernel], *, integers: bool = False
-) -> tuple[Hit, ...]:
+def settle_opset(model: ir.Model, opset: int | None, kernels: Sequence[Kernel]) -> tuple[Hit, ...]:
     """Bring a model, in place, to an opset; ``None`` for the lowest that expresses it exactly.
 
-    ``integers``: also replace reductions of integers that ONNX Runtime computes in another way than ONNX says.
     Returns the nodes that need more than the oldest runtime, if no opset was asked for.
     """
     newest = min(NEWEST_OPSET, readable_opset())
-    _bring(model, opset or newest_opset(model, kernels, newest, OLDEST_OPSET), kernels, integers=integers)
+    _bring(model, opset or newest_opset(model, kernels, newest, OLDEST_OPSET), kernels)
     if opset is not None:
         return ()
     known = kernels_of_oldest(kernels)
@@ -64,9 +61,9 @@ def settle_opset(
     return needs
 
 
-def _bring(model: ir.Model, opset: int, kernels: Sequence[Kernel], *, integers: bool) -> None:
+def _bring(model: ir.Model, opset: int, kernels: Sequence[Kernel]) -> None:
     lacks = lacking(kernels, opset)
-    amend(model, lacks, integers=integers)
+    amend(model, lacks)
     avoid_runtime_bugs(model)
     lower_model(model, opset, apart=lacks)
     fit_kernels(model, kernels)
