@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from trueport import __version__
-from trueport.backends.targets import load_target, make_target
 from trueport.backends.writing.claim import claimed, write_failures_named
 from trueport.checking.assess import refusals, refuse_unsupported
 from trueport.checking.remarks import Remark
@@ -24,8 +23,7 @@ from trueport.report.profile import Profile
 from trueport.requirements import Form, require_for_check, require_for_conversion
 from trueport.runtimes.base import Model
 from trueport.runtimes.machine import describe_machine
-from trueport.sources.forms import form_to_write
-from trueport.sources.open import form_of, open_source
+from trueport.sources.open import form_of, form_to_write, load_target, open_source
 from trueport.stages import Built, Ops, Plan, Program, Source, Target
 from trueport.verifying.data import Data
 from trueport.verifying.verification import Verification
@@ -260,7 +258,8 @@ def _opposite(source: Any) -> Form:
 
 def _job(source: Any, form: Form, ops: Ops, options: Mapping[str, Any], progress: Progress) -> Job:
     """Open the source and make the target, each with its options."""
-    outgoing = {name: options[name] for name in options if name in load_target(form).Options.__dataclass_fields__}
+    target = load_target(form)
+    outgoing = {name: options[name] for name in options if name in target.Options.__dataclass_fields__}
     incoming = {name: options[name] for name in options if name not in outgoing}
     opened = open_source(source, ops=ops, options=incoming)
     if opened.form == form:
@@ -269,7 +268,7 @@ def _job(source: Any, form: Form, ops: Ops, options: Mapping[str, Any], progress
             where=opened.name,
             remedy="name another target: an .onnx or .tflite file, or a folder for a SavedModel",
         )
-    return Job(opened, make_target(form, ops, outgoing), progress)
+    return Job(opened, target(ops, target.Options(**outgoing)), progress)
 
 
 def _require_packages(source: Any, form: Form, verify: bool, options: Mapping[str, Any]) -> None:

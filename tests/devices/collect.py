@@ -56,7 +56,7 @@ class Collected:
 
     def add(self, model: onnx.ModelProto, label: str) -> frozenset[str]:
         """Convert a model and record its operations; returns the TensorFlow operators that it emits."""
-        target = TensorflowTarget((), None)
+        target = TensorflowTarget((), TensorflowTarget.Options())
         plan = target.plan(open_source(model).to_ir())
         refuse_unsupported(plan.findings)
         nodes = list(plan.model.graph.all_nodes())

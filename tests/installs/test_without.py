@@ -20,9 +20,9 @@ from tests.installs.installs import INSTALLS, LOOKED_FOR
 from tests.installs.kernels import text as kernel_table
 from tests.installs.models import COMMANDS, write_models
 from tests.installs.transcripts import REFUSED, SAID, Install, Outcome, parse
-from trueport.backends.targets import TARGETS
 from trueport.requirements import CAPTURE, RUN, RUN_SOURCE, WRITE, is_installed
 from trueport.runtimes.ort_kernels import FILE
+from trueport.sources.open import KINDS
 
 _ROOT = Path(__file__).parents[2]
 _FILES = ("model.onnx", "model.keras", "model.pt2", "model.tflite", "saved/saved_model.pb", "converted/saved_model.pb")
@@ -140,5 +140,5 @@ def test_package_data_names_every_file_that_is_no_module() -> None:
 
 
 def test_every_target_has_its_needs() -> None:
-    assert set(WRITE) == set(TARGETS)
+    assert set(WRITE) == {kind.form for kind in KINDS if kind.target}
     assert set(CAPTURE) <= set(RUN_SOURCE) and set(WRITE) <= set(RUN)

@@ -12,12 +12,9 @@ from typing import Any
 import onnx
 import onnx_ir as ir
 
-from trueport.errors import UsageError
-from trueport.requirements import Form
 from trueport.runtimes.lite import MAGIC
 
 __all__ = [
-    "form_to_write",
     "is_exported",
     "is_factory",
     "is_onnx",
@@ -34,7 +31,6 @@ _FACTORY = re.compile(r"[\w.]+:[\w.]+")
 _KERAS_FILES = (".keras", ".h5", ".hdf5")
 _TENSORFLOW_FILES = (*_KERAS_FILES, ".pb", ".pbtxt", ".meta")
 _TENSORFLOW_PACKAGES = {"tensorflow", "keras", "tf_keras"}
-_WRITTEN = {".onnx": "onnx", ".tflite": "tflite"}
 
 
 def is_path(model: Any) -> bool:
@@ -87,15 +83,3 @@ def is_onnx(model: Any) -> bool:
     if is_path(model):
         return Path(model).suffix in (".onnx", ".zip")
     return isinstance(model, (onnx.ModelProto, ir.Model))
-
-
-def form_to_write(place: Path) -> Form:
-    """Return the form of an output by its name; raises `UsageError` for a form that can't be written."""
-    form = _WRITTEN.get(place.suffix)
-    if form is None and place.suffix in (*_TENSORFLOW_FILES, *_TORCH_FILES):
-        raise UsageError(
-            f"a model can't be written as {place.suffix}",
-            where=str(place),
-            remedy="name a folder for a SavedModel, like saved_model/, or a file like model.onnx or model.tflite",
-        )
-    return form or "tensorflow"

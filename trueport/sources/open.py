@@ -1,4 +1,7 @@
-"""The one dispatcher: anything that is a model, as a `Source`."""
+"""The one dispatcher: anything that is a model, as a `Source`; and the forms that models are written in.
+
+A new form is one line in `KINDS`.
+"""
 
 from __future__ import annotations
 
@@ -13,37 +16,75 @@ from trueport.requirements import Form, require_to_inspect, require_to_run
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import Limits
 from trueport.sources.forms import is_onnx, is_path, is_tensorflow, is_tflite, is_torch
-from trueport.stages import Ops, Source, made_options
+from trueport.stages import Ops, Source, Target, made_options
 
-__all__ = ["KINDS", "Kind", "describe", "form_of", "load", "open_source", "options_of"]
+__all__ = [
+    "KINDS",
+    "Kind",
+    "describe",
+    "form_of",
+    "form_to_write",
+    "load",
+    "load_target",
+    "open_source",
+    "options_of",
+]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A form that sources have."""
+    """A form that models have."""
 
     form: Form
+    called: str
+    """how a message calls a model of the form"""
     takes: Callable[[Any], bool]
     source: str
-    """``module:class``; read when a source of the form is opened"""
-    called: str
-    """how a message calls such a source"""
+    """``module:class`` of its `Source`; read when one is opened"""
+    target: str = ""
+    """``module:class`` of its `Target`; empty for a form that can't be written"""
+    ending: str = ""
+    """how the name of a file of the form ends; empty for a folder"""
 
     def load(self) -> type[Source]:
-        """Return its class."""
-        module, _, name = self.source.partition(":")
-        found: type[Source] = getattr(importlib.import_module(module), name)
+        """Return the class of its sources."""
+        found: type[Source] = _loaded(self.source)
         return found
 
 
-KINDS = (
-    Kind("loaded", lambda model: isinstance(model, Model), "trueport.sources.loaded:LoadedSource", "a loaded model"),
-    Kind("pytorch", is_torch, "trueport.sources.torch:TorchSource", "a PyTorch source"),
-    Kind("tflite", is_tflite, "trueport.sources.tflite:TfliteSource", "a TFLite source"),
-    Kind("tensorflow", is_tensorflow, "trueport.sources.tensorflow:TensorflowSource", "a TensorFlow source"),
-    Kind("onnx", is_onnx, "trueport.sources.onnx:OnnxSource", "an ONNX source"),
+def _loaded(name: str) -> Any:
+    module, _, attribute = name.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("loaded", "a loaded model", lambda model: isinstance(model, Model), "trueport.sources.loaded:LoadedSource"),
+    Kind("pytorch", "a PyTorch model", is_torch, "trueport.sources.torch:TorchSource"),
+    Kind(
+        "tflite",
+        "a TFLite model",
+        is_tflite,
+        "trueport.sources.tflite:TfliteSource",
+        "trueport.backends.tflite.target:TfliteTarget",
+        ".tflite",
+    ),
+    Kind(
+        "tensorflow",
+        "a TensorFlow model",
+        is_tensorflow,
+        "trueport.sources.tensorflow:TensorflowSource",
+        "trueport.backends.tensorflow.target:TensorflowTarget",
+    ),
+    Kind(
+        "onnx",
+        "an ONNX model",
+        is_onnx,
+        "trueport.sources.onnx:OnnxSource",
+        "trueport.backends.onnx.target:OnnxTarget",
+        ".onnx",
+    ),
 )
-"""All forms, in the order in which they are asked."""
+"""All forms, in the order in which they are asked whether a model is theirs."""
 
 
 def form_of(model: Any) -> Form | None:
@@ -90,7 +131,30 @@ def _kind_of(model: Any) -> Kind:
             remedy="name a SavedModel's folder, or a file: .onnx, .keras, .h5, .pb, .pbtxt, .meta, .tflite, .pt2, .pt",
         )
     # Files of ONNX are called in many ways; what is not one is refused when it is read.
-    return KINDS[-1]
+    return next(kind for kind in KINDS if kind.form == "onnx")
+
+
+def load_target(form: Form) -> type[Target]:
+    """Return the class that writes a form; raises `UsageError` if there is none."""
+    written = {kind.form: kind.target for kind in KINDS if kind.target}
+    if form not in written:
+        raise UsageError(f"there is no target {form!r}", remedy=f"targets: {', '.join(sorted(written))}")
+    found: type[Target] = _loaded(written[form])
+    return found
+
+
+def form_to_write(place: Path) -> Form:
+    """Return the form of an output by its name; raises `UsageError` for a form that can't be written."""
+    endings = {kind.ending: kind.form for kind in KINDS if kind.target}
+    if place.suffix in endings:
+        return endings[place.suffix]
+    if form_of(place) is not None and not place.is_dir():
+        raise UsageError(
+            f"a model can't be written as {place.suffix}",
+            where=str(place),
+            remedy="name a folder for a SavedModel, like saved_model/, or a file like model.onnx or model.tflite",
+        )
+    return endings[""]
 
 
 def describe(model: Any, *, trust: bool = False) -> Mapping[str, Any]:

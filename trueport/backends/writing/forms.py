@@ -35,7 +35,9 @@ def reason_to_keep(path: Path, target: str) -> str:
         return "is a file, not a SavedModel's folder"
     if target == "onnx":
         return "" if is_onnx_file(path) else "is not an ONNX model"
-    return "" if _is_tflite_file(path) else "is not a TFLite model"
+    if target == "tflite":
+        return "" if _is_tflite_file(path) else "is not a TFLite model"
+    return f"is not known to be a model of the form {target}"
 
 
 def _reason_to_keep_folder(path: Path, names: list[str]) -> str:
