@@ -16,6 +16,7 @@ from trueport.runtimes.base import Model
 from trueport.runtimes.child import ChildModel, Limits
 from trueport.runtimes.machine import Machine, describe_machine
 from trueport.runtimes.settings import settings_of
+from trueport.sources.forms import is_path
 from trueport.sources.open import form_of, open_source, options_of
 from trueport.sources.opening import Opening
 from trueport.stages import Source
@@ -220,7 +221,8 @@ class _Taken:
 
     def options_for(self, model: Any) -> dict[str, Any]:
         """Return the options that a model of this form has."""
-        known = options_of(model)
+        # Trust is about code in files: a model in memory has run its own already.
+        known = options_of(model) - (set() if is_path(model) else {"trust"})
         return {name: value for name, value in vars(self).items() if name in known and value is not None}
 
 

@@ -15,7 +15,7 @@ from trueport.backends.writing.claim import claimed, write_failures_named
 from trueport.checking.assess import refusals, refuse_unsupported
 from trueport.checking.remarks import Remark
 from trueport.checking.rules import Subject, examine
-from trueport.errors import ConversionError, InvalidModel, UsageError
+from trueport.errors import ConversionError, InvalidModel
 from trueport.report.artifacts import describe_setting
 from trueport.report.data import Report, users_operators
 from trueport.report.drawn import draw
@@ -23,7 +23,7 @@ from trueport.report.profile import Profile
 from trueport.requirements import Form, require_for_check, require_for_conversion
 from trueport.runtimes.base import Model
 from trueport.runtimes.machine import describe_machine
-from trueport.sources.open import form_of, form_to_write, load_target, open_source
+from trueport.sources.open import form_of, form_to_write, on_the_way
 from trueport.stages import Built, Ops, Plan, Program, Source, Target
 from trueport.verifying.data import Data
 from trueport.verifying.verification import Verification
@@ -202,7 +202,7 @@ def convert(
     """
     form = to or _opposite(source)
     _require_packages(source, form, verify or profile, options)
-    job = _job(source, form, ops, options, progress)
+    job = Job(*on_the_way(source, form, options, ops), progress)
     plan, built = job.build()
     comparison = job.compare(plan, built, None, data) if verify else None
     measured = job.profile(plan, built, None, data) if profile else None
@@ -226,7 +226,7 @@ def convert_file(
     form = form_to_write(target)
     _require_packages(source, form, verify or profile, options)
     with claimed(target, form, overwrite=overwrite) as claim:
-        job = _job(source, form, ops, options, progress)
+        job = Job(*on_the_way(source, form, options, ops), progress)
         plan, built = job.build()
         with claim.written_aside() as fresh:
             with job.stage("write"), write_failures_named(target):
@@ -239,7 +239,7 @@ def convert_file(
 def check(source: Any, to: str | None = None, *, ops: Ops = (), **options: Any) -> Report:
     """What would not survive, node by node; nothing is converted, and an ONNX source loads no framework."""
     require_for_check(form_of(source), extensions=bool(options.get("extensions")))
-    job = _job(source, to or _opposite(source), ops, options, lambda _: None)
+    job = Job(*on_the_way(source, to or _opposite(source), options, ops), lambda _: None)
     try:
         program = job.read()
     except ConversionError as error:
@@ -254,21 +254,6 @@ def check(source: Any, to: str | None = None, *, ops: Ops = (), **options: Any) 
 def _opposite(source: Any) -> Form:
     """Return the target where none is named."""
     return "onnx" if form_of(source) in ("tensorflow", "pytorch") else "tensorflow"
-
-
-def _job(source: Any, form: Form, ops: Ops, options: Mapping[str, Any], progress: Progress) -> Job:
-    """Open the source and make the target, each with its options."""
-    target = load_target(form)
-    outgoing = {name: options[name] for name in options if name in target.Options.__dataclass_fields__}
-    incoming = {name: options[name] for name in options if name not in outgoing}
-    opened = open_source(source, ops=ops, options=incoming)
-    if opened.form == form:
-        raise UsageError(
-            f"the source is of that form already: {form}",
-            where=opened.name,
-            remedy="name another target: an .onnx or .tflite file, or a folder for a SavedModel",
-        )
-    return Job(opened, target(ops, target.Options(**outgoing)), progress)
 
 
 def _require_packages(source: Any, form: Form, verify: bool, options: Mapping[str, Any]) -> None:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import onnx_ir as ir
 
-from trueport.errors import UsageError
 from trueport.fidelity import UNSUPPORTED, Loss
 from trueport.ir.ports import Dims, Port
 from trueport.mapping.registry import Finding, Registry
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from trueport.runtimes.settings import Setting
     from trueport.verifying.oracle import Oracle
 
-__all__ = ["Built", "Ops", "Plan", "Program", "Source", "Target", "made_options"]
+__all__ = ["Built", "Ops", "Plan", "Program", "Source", "Target"]
 
 Ops = Sequence[str | Path | ModuleType]
 """Modules with a user's declarations: files, modules' names, or modules."""
@@ -209,12 +208,3 @@ class Target(ABC):
     @abstractmethod
     def build(self, plan: Plan) -> Built:
         """Make what was planned."""
-
-
-def made_options(kind: type[Any], given: Mapping[str, Any], whose: str) -> Any:
-    """Return a record of options; raises `UsageError` for a name that it lacks."""
-    known = sorted(kind.__dataclass_fields__)
-    for name in given:
-        if name not in known:
-            raise UsageError(f"there is no option {name!r}", remedy=f"options of {whose}: {known}")
-    return kind(**given)

@@ -18,6 +18,7 @@ from tests.errors.case import Case
 from trueport.frontends.torch.capture import capture_torch
 from trueport.frontends.torch.evaluate import NodeStepper
 from trueport.frontends.torch.sources import TorchOptions
+from trueport.sources.open import open_source
 from trueport.verifying.oracle import TorchOracle
 
 __all__ = ["CASES"]
@@ -132,10 +133,9 @@ def _node_truth() -> None:
 
 
 def _inner_value() -> None:
-    made = trueport.convert(_Of(lambda x: x * 2), to="onnx", example_inputs=(ROWS,), verify=False)
-    sources = made.route.sources()
-    assert not isinstance(sources, str)
-    sources[0].run({"x": ROWS.numpy()}, fetch=["nothing"])
+    source = open_source(_Of(lambda x: x * 2), options={"example_inputs": (ROWS,)})
+    source.to_ir()
+    source.runs()[0].run({"x": ROWS.numpy()}, fetch=["nothing"])
 
 
 ROWS = torch.ones(2, 3)

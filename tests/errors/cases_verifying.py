@@ -131,7 +131,7 @@ def _in_the_reference() -> None:
 
 def _of_another_type() -> None:
     """An inner value is fed with whole numbers, as a target that keeps floats there can't be."""
-    held = trueport.convert(_named("a.onnx", _TWO % "Exp"), to="tensorflow", verify=False).route.result(None)
+    held = trueport.convert(_named("a.onnx", _TWO % "Exp"), to="tensorflow", verify=False).built.run()
     held.segment({"t": np.ones((2, 3), np.uint8)}, ["y"], {"x": np.ones((2, 3), np.float32)})
 
 

@@ -16,7 +16,7 @@ from trueport.requirements import Form, require_to_inspect, require_to_run
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import Limits
 from trueport.sources.forms import is_onnx, is_path, is_tensorflow, is_tflite, is_torch
-from trueport.stages import Ops, Source, Target, made_options
+from trueport.stages import Ops, Source, Target
 
 __all__ = [
     "KINDS",
@@ -26,6 +26,7 @@ __all__ = [
     "form_to_write",
     "load",
     "load_target",
+    "on_the_way",
     "open_source",
     "options_of",
 ]
@@ -102,13 +103,45 @@ def open_source(
     if isinstance(model, Source):
         return model
     kind = _kind_of(model)
+    _refuse_unknown(kind, options or {})
     found = kind.load()
-    return found(model, ops, made_options(found.Options, options or {}, kind.called), limits)
+    return found(model, ops, found.Options(**(options or {})), limits)
 
 
 def options_of(model: Any) -> frozenset[str]:
     """Return the names of the options that a source of this form has."""
     return frozenset(_kind_of(model).load().Options.__dataclass_fields__)
+
+
+def on_the_way(model: Any, form: Form, options: Mapping[str, Any], ops: Ops) -> tuple[Source, Target]:
+    """Return a source and the target that it goes to, each with its options.
+
+    Raises `UsageError` for an option that neither has, and where the source is of that form already.
+    """
+    kind, target = _kind_of(model), load_target(form)
+    outgoing = {name: value for name, value in options.items() if name in target.Options.__dataclass_fields__}
+    incoming = {name: value for name, value in options.items() if name not in outgoing}
+    _refuse_unknown(kind, incoming)
+    if kind.form == form:
+        raise UsageError(f"the source is {kind.called} already", remedy="name an output of another form")
+    return open_source(model, ops=ops, options=incoming), target(ops, target.Options(**outgoing))
+
+
+def _refuse_unknown(kind: Kind, given: Mapping[str, Any]) -> None:
+    known = sorted(kind.load().Options.__dataclass_fields__)
+    for name in given:
+        if name in known:
+            continue
+        others = [other.form for other in KINDS if other.target and name in _options_of_target(other)]
+        raise UsageError(
+            f"{kind.called} has no option {name!r}",
+            remedy=f"it is one of the target {others[0]}" if others else f"its options: {', '.join(known) or 'none'}",
+        )
+
+
+def _options_of_target(kind: Kind) -> Mapping[str, Any]:
+    fields: Mapping[str, Any] = _loaded(kind.target).Options.__dataclass_fields__
+    return fields
 
 
 def _kind_of(model: Any) -> Kind:

@@ -63,9 +63,8 @@ class TensorflowSource(Source):
     @functools.cached_property
     def captured(self) -> Captured:
         """The source's function."""
-        # Trust is about code in files: a model in memory has run its own already.
         if not self._is_file:
-            return capture_object(self.artifact, replace(self.options, trust=False))
+            return capture_object(self.artifact, self.options)
         path = Path(self.artifact)
         if not path.exists():
             raise InvalidModel("there is no such file or folder", where=str(path))
