@@ -1,6 +1,6 @@
 """Every source with every target: what each command does with them, for docs/forms.md.
 
-    python -m tests.forms.matrix write
+python -m tests.forms.matrix write
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 import trueport
 from tests.installs.models import write_models
-from trueport.errors import TrueportError, UsageError
+from trueport.errors import UsageError
 from trueport.fidelity import UNSUPPORTED, Verdict
 from trueport.sources.open import KINDS, describe
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from trueport.ir.ports import Dims
-from trueport.passes.shapes import infer_shapes
 
 __all__ = ["Claims", "Contradiction", "name_outputs", "set_aside_declared"]
 
@@ -40,7 +39,16 @@ class Claims:
     """What a file declared before it was dropped."""
 
     outputs: Mapping[str, Dims]
-    contradictions: tuple[Contradiction, ...]
+    values: Mapping[ir.Value, Dims]
+
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """Return what inference has shown to be wrong; of nodes that were replaced since, nothing is known."""
+        found = []
+        for value, dims in self.values.items():
+            derived, node = _dims(value), value.producer()
+            if derived is not None and node is not None and node.graph is not None and not _agree(dims, derived):
+                found.append(Contradiction(node, value.name or "", dims, derived))
+        return tuple(found)
 
 
 def name_outputs(graph: ir.Graph, declared: Mapping[str, Dims | None]) -> None:
@@ -62,24 +70,15 @@ def name_outputs(graph: ir.Graph, declared: Mapping[str, Dims | None]) -> None:
 
 
 def set_aside_declared(model: ir.Model) -> Claims:
-    """Drop the declared shapes of all values that nodes make, in place, and infer them from the inputs.
+    """Drop the declared shapes of all values that nodes make, in place; they are to be inferred from the inputs.
 
     Declared element types stay: behind an operator that ONNX does not define nothing else tells them.
     """
     outputs = {value.name or "": dims for value in model.graph.outputs if (dims := _dims(value)) is not None}
-    declared = {}
-    for value in _made(model):
-        if (dims := _dims(value)) is not None:
-            declared[value] = dims
-            value.shape = None
-    if declared:
-        infer_shapes(model)
-    found = []
-    for value, dims in declared.items():
-        derived, node = _dims(value), value.producer()
-        if derived is not None and node is not None and not _agree(dims, derived):
-            found.append(Contradiction(node, value.name or "", dims, derived))
-    return Claims(outputs, tuple(found))
+    declared = {value: dims for value in _made(model) if (dims := _dims(value)) is not None}
+    for value in declared:
+        value.shape = None
+    return Claims(outputs, declared)
 
 
 def _made(model: ir.Model) -> Iterator[ir.Value]:

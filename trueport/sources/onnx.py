@@ -73,7 +73,7 @@ class OnnxSource(Source):
             make_ports(model.graph.outputs),
             losses=tuple(losses),
             declared=claims.outputs,
-            contradictions=tuple(Hit(found.node, str(found)) for found in claims.contradictions),
+            contradictions=tuple(Hit(found.node, str(found)) for found in claims.contradictions()),
             described=described,
         )
 
