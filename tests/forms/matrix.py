@@ -32,8 +32,8 @@ TARGETS = {kind.form: f"made{kind.ending}" for kind in KINDS if kind.target}
 WORKS, REFUSED = "yes", "refused"
 _HEAD = """# Sources and targets
 
-What each command does with every form, as it was seen with one small model in all of them. *refused*: the command says in
-one line why not, and what to do instead. Printed by `python -m tests.forms.matrix write`.
+What each command does with every form, as it was seen with one small model in all of them. *refused*: the command says
+in one line why not, and what to do instead. Printed by `python -m tests.forms.matrix write`.
 """
 
 
