@@ -106,7 +106,7 @@ def _model(text: str) -> ir.Model:
 def test_the_lowest_opset(name: str) -> None:
     case = CASES[name]
     model = _model(case.text)
-    needs = settle_opset(model, None, cpu_kernels(), integers=True)
+    needs = settle_opset(model, None, cpu_kernels())
     assert (model.opset_imports[""], model.ir_version) == (case.opset, case.ir_version)
     if case.operators is not None:
         assert " ".join(node.op_type for node in model.graph.all_nodes()) == case.operators
