@@ -13,10 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import onnx_ir as ir
 
+from trueport.errors import UsageError
 from trueport.fidelity import UNSUPPORTED, Loss
 from trueport.ir.ports import Dims, Port
 from trueport.mapping.registry import Finding, Registry
@@ -110,9 +111,9 @@ class Source(ABC):
         """What to call it."""
         return str(self.artifact) if isinstance(self.artifact, (str, Path)) else "the model"
 
-    @abstractmethod
     def to_ir(self) -> Program:
         """Return it as a graph of ONNX operators; raises `ConversionError` where it can't be one."""
+        self.refuse("converted")
 
     @abstractmethod
     def runs(self) -> Sequence[Model]:
@@ -137,13 +138,21 @@ class Source(ABC):
     def facts(self) -> Mapping[str, Any]:
         """Return what ``trueport info`` shows."""
 
-    @abstractmethod
     def draw(self) -> Graph:
         """Return its graph as a report shows it."""
+        self.refuse("drawn")
 
-    @abstractmethod
     def weights(self) -> Mapping[str, Callable[[], Any]]:
         """Return its constants by the names in its drawing, each read when it is called for."""
+        self.refuse("read weight by weight")
+
+    def refuse(self, what: str) -> NoReturn:
+        """Raise `UsageError`: models of this form are run, not taken apart."""
+        raise UsageError(
+            f"it can't be {what}: models of this form ({self.form}) are run, not taken apart",
+            where=self.name,
+            remedy="take the model that it was made from; run, info and verify take it, locate does as a target",
+        )
 
     def allowed_ulps(self) -> float:
         """Return the declared bounds added up, for where there is no reference."""

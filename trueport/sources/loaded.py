@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
-from trueport.drawing.graph import Graph
-from trueport.errors import UsageError
 from trueport.runtimes.base import Model
 from trueport.runtimes.settings import Setting
 from trueport.sources.facts import border
-from trueport.stages import Program, Source
+from trueport.stages import Source
 from trueport.verifying.oracle import Oracle
 from trueport.verifying.perturbed import PerturbedSource
 
@@ -35,17 +33,5 @@ class LoadedSource(Source):
     def facts(self) -> Mapping[str, Any]:
         return {"format": self.artifact.runtime, **border(self.artifact.inputs, self.artifact.outputs)}
 
-    def to_ir(self) -> Program:
-        self._refuse()
-
-    def draw(self) -> Graph:
-        self._refuse()
-
-    def weights(self) -> Mapping[str, Callable[[], Any]]:
-        self._refuse()
-
     def reopened(self, setting: Setting, model: Model, *, as_source: bool) -> Model:
-        self._refuse()
-
-    def _refuse(self) -> NoReturn:
-        raise UsageError("the model is loaded already, where from is not known", remedy="name its file")
+        self.refuse("opened again")

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-
-from trueport.drawing.graph import Graph
-from trueport.errors import UsageError
 from trueport.runtimes.base import Model
 from trueport.runtimes.settings import Setting
 from trueport.runtimes.tflite import TfliteModel
 from trueport.sources.facts import border
 from trueport.sources.isolated import in_child
-from trueport.stages import Program, Source
+from trueport.stages import Source
 from trueport.verifying.oracle import Oracle
 from trueport.verifying.perturbed import PerturbedSource
 
@@ -38,22 +34,6 @@ class TfliteSource(Source):
 
     form: ClassVar[str] = "tflite"
     Options: ClassVar[type[Any]] = TfliteOptions
-
-    def to_ir(self) -> Program:
-        raise self._refused("converted")
-
-    def draw(self) -> Graph:
-        raise self._refused("drawn")
-
-    def weights(self) -> Mapping[str, Callable[[], np.ndarray]]:
-        raise self._refused("compared node by node")
-
-    def _refused(self, what: str) -> UsageError:
-        return UsageError(
-            f"a TFLite model can't be {what}",
-            where=self.name,
-            remedy="take the model that it was made from; run, info, verify and locate (as a target) take TFLite files",
-        )
 
     @functools.cached_property
     def _runs(self) -> Sequence[Model]:

@@ -13,7 +13,6 @@ import numpy as np
 
 from trueport.drawing.graph import Graph
 from trueport.drawing.torch import torch_graph
-from trueport.errors import UsageError
 from trueport.frontends.onnx.describe import describe
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import make_call
@@ -111,8 +110,8 @@ class TorchSource(Source):
         return self._drawn(self.translated.program) if self.translated.program is not None else drawn
 
     def _drawn(self, program: Any) -> Graph:
-        if program is None:
-            raise UsageError("TorchScript has no graph that could be drawn", where=self.name)
+        if program is None:  # TorchScript
+            self.refuse("drawn")
         return torch_graph(program, line_of, [port.name for port in self.captured.outputs])
 
     def weights(self) -> Mapping[str, Callable[[], np.ndarray]]:
