@@ -65,5 +65,6 @@ CASES = [
     Case("tf-output-without-rank", lambda: _of(lambda x: tf.identity(x), _UNRANKED)),
     Case("tf-rank-is-needed", lambda: _of(lambda x: tf.linalg.diag(x), _UNRANKED)),
     Case("tf-returns-nothing", lambda: _of(lambda x: None, _X)),
+    Case("tf-a-tensor", lambda: trueport.convert(tf.constant(1.0), to="onnx")),
     Case("tf-to-tensorflow", lambda: trueport.convert(bad.functional(Path()), to="tensorflow")),
 ]

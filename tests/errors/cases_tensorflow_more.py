@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ def _from_call(name: str, change: Callable[[Any, Any], None]) -> Case:
     """A GraphDef that calls a function, with the call and the function changed."""
 
     def provoke() -> None:
+        gc.collect()  # the case before has a function of the same name, which TensorFlow keeps until then
         inner = tf.function(lambda y: tf.cast(y, tf.int32), input_signature=[FLOAT(3)])
         outer = tf.function(lambda x: tf.identity(inner(x), name="y"), input_signature=[FLOAT(3)])
         made = outer.get_concrete_function().graph.as_graph_def()
