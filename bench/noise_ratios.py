@@ -112,7 +112,7 @@ def _judged_case(name: str, proto: onnx.ModelProto, case: Any) -> Iterator[Ratio
     names = [value.name for value in proto.graph.input if value.name not in fed]
     data = [dict(zip(names, inputs, strict=False)) for inputs, _ in data_of(case, proto)]
     targets = {
-        "suite, TensorFlow": lambda: convert(proto, to="tensorflow", verify=False).route.result(None),
+        "suite, TensorFlow": lambda: convert(proto, to="tensorflow", verify=False).built.run(),
         "suite, ONNX Runtime": lambda: _opened(proto),
     }
     for group, make in targets.items():
@@ -138,7 +138,7 @@ def _real(cache: Path, models: str, quick: bool) -> Iterator[Ratio]:
     for model in matching(models, quick):
         print(f"real: {model.name}", file=sys.stderr, flush=True)
         path = model.file(cache)
-        made = convert(path, to="tensorflow", verify=False).route.result(None)
+        made = convert(path, to="tensorflow", verify=False).built.run()
         ratio = _worst(verify(path, made, data=[model.sample()]))
         if ratio is not None:
             yield Ratio("real models, TensorFlow", model.name, ratio)

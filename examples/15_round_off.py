@@ -31,7 +31,7 @@ print(f"verdict: {output.verdict.value}, {output.why}")
 assert output.verdict.value == "faithful"
 assert output.metrics.max_abs > 0
 
-walk = trueport.locate(model, converted.route.result(None))
+walk = trueport.locate(model, converted.built.run())
 assert walk.culprit is None
 print("how the noise grows with depth (largest distance from the float64 truth, and what rounding explains):")
 for step in walk.steps[1::16]:

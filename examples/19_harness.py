@@ -21,7 +21,7 @@ graph = oh.make_graph(
     [weight("w", np.random.default_rng(0).normal(size=(4, 8, 3, 3)).astype(np.float32))],
 )
 model = make(graph)
-converted = trueport.convert(model, to="tensorflow").route.result(None)
+converted = trueport.convert(model, to="tensorflow").built.run()
 
 
 class Harness(Model):

@@ -51,7 +51,7 @@ def _forms(source: onnx.ModelProto, folder: Path) -> Iterator[tuple[str, Any]]:
     yield "onnxruntime", OnnxRuntimeModel(source, optimize=False)
     yield "onnxruntime, optimized", OnnxRuntimeModel(source, optimize=True)
     converted = convert(source, to="tensorflow", verify=False)
-    yield "tensorflow", converted.route.result(None)
+    yield "tensorflow", converted.built.run()
     yield "saved model", converted.save(folder / "saved")
     back = folder / "back.onnx"
     convert_file(folder / "saved", back, verify=False)

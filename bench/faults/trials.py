@@ -145,7 +145,7 @@ def _trial(cell: Cell, tensorflow: bool, reproduce: bool) -> Trial:
         place = Path(folder, "case") if reproduce else None
         try:
             visible = effect.visible(changed)
-            target: Any = convert(changed, to="tensorflow", verify=False).route.result(None) if tensorflow else changed
+            target: Any = convert(changed, to="tensorflow", verify=False).built.run() if tensorflow else changed
             found = locate(source, target, data=effect.feeds, reproduce=place if visible else None)
         except TrueportError as error:
             return Trial(cell.model, fault.name, kind, visible=True, said=f"error: {str(error)[:200]}")

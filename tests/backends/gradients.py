@@ -51,7 +51,7 @@ def slopes(name: str) -> list[Slope]:
     fix_parameters(model, feeds)
     conversion, wide = _widest(model)
     given = {value.name: feeds[value.name] for value in model.graph.input}
-    return _measure(conversion.route.built.function, given, wide)
+    return _measure(conversion.built.traced.function, given, wide)
 
 
 def _widest(model: onnx.ModelProto) -> tuple[Conversion, bool]:

@@ -146,7 +146,7 @@ def test_gradients_survive_saving(name: str, tmp_path: Path) -> None:
     inputs, _ = next(iter(suite.data_of(case, model)))
     conversion = convert(model, verify=False)
     conversion.save(tmp_path / "saved")
-    kinds = {node.op for node in conversion.route.built.function.graph.as_graph_def().node}
+    kinds = {node.op for node in conversion.built.traced.function.graph.as_graph_def().node}
     assert "IdentityN" not in kinds, "a gradient of Python's own"
     loaded = tf.saved_model.load(str(tmp_path / "saved"))
     tensors = [tf.constant(array) for array in inputs]

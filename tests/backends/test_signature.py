@@ -184,7 +184,7 @@ def test_an_input_with_a_default_is_settled_and_reported() -> None:
         initializers=[numpy_helper.from_array(np.array([1, 2], np.float32), "w")],
     )
     conversion = trueport.convert(model)
-    assert [port.name for port in conversion.route.built.inputs] == ["x"]
+    assert [port.name for port in conversion.built.inputs] == ["x"]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, object], ids=str)

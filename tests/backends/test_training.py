@@ -80,7 +80,7 @@ def source_weights(model: onnx.ModelProto) -> dict[str, np.ndarray]:
 
 def in_source_order(conversion: trueport.Conversion) -> dict[str, np.ndarray]:
     """The variables as the source has them: the artifact's map says how each is held."""
-    held = {stored.initializer: stored for stored in conversion.route.built.map.weights}
+    held = {stored.initializer: stored for stored in conversion.built.traced.map.weights}
     found = {}
     for name, stored in held.items():
         array = conversion.model.weights[stored.key].numpy()

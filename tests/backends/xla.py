@@ -26,10 +26,10 @@ def compiled(name: str) -> tuple[list[Any], list[Any]]:
     held = {tensor.name for tensor in model.graph.initializer}
     feeds = dict(zip((v.name for v in model.graph.input if v.name not in held), inputs, strict=True))
     fix_parameters(model, feeds)
-    built = convert(model, verify=False).route.built
+    built = convert(model, verify=False).built
     parts = {part: array for port in built.inputs for part, array in pack(port, feeds[port.name]).items()}
     tensors = {part: tf.constant(a, tf.string if a.dtype == object else None) for part, a in parts.items()}
-    results = tf.function(lambda **given: built.function(**given), jit_compile=True, autograph=False)(**tensors)
+    results = tf.function(lambda **given: built.traced.function(**given), jit_compile=True, autograph=False)(**tensors)
     arrays = {part: value.numpy() for part, value in results.items()}
     return expected, [unpack(port, arrays) for port in built.outputs]
 

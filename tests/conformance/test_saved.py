@@ -82,11 +82,11 @@ def _save(name: str, folder: Path) -> tuple[tuple[Port, ...], list[Any]]:
     conversion = convert(model, verify=False)
     folder.mkdir()
     conversion.save(folder / "model")
-    for port, value in zip(conversion.route.built.inputs, inputs, strict=True):
+    for port, value in zip(conversion.built.inputs, inputs, strict=True):
         for part, array in pack(port, value).items():
             tensor = tf.constant(array, tf.string if array.dtype == object else None)
             folder.joinpath(f"in.{quote(part, safe='')}").write_bytes(tf.io.serialize_tensor(tensor).numpy())
-    return conversion.route.built.outputs, expected
+    return conversion.built.outputs, expected
 
 
 def _read(port: Port, folder: Path) -> Any:

@@ -27,7 +27,7 @@ def come_back(there: Conversion, model: onnx.ModelProto, inputs: Sequence[Any], 
     """The second half: a conversion to TensorFlow saved, converted to ONNX and run by ONNX Runtime."""
     there.save(folder / "saved")
     convert_file(folder / "saved", folder / "back.onnx", verify=False)
-    takes, gives = there.route.built.inputs, there.route.built.outputs
+    takes, gives = there.built.inputs, there.built.outputs
     back = onnx.load(folder / "back.onnx")
     _same_border(takes, model.graph.input, back.graph.input)
     _same_border(gives, _derived_outputs(model), back.graph.output)

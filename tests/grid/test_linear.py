@@ -174,9 +174,9 @@ def test_bias_after_a_product_of_rows(shape, bias_first):
     )
     tensors = [onnx.numpy_helper.from_array(array, name) for array, name in ((weight, "w"), (bias, "b"))]
     model.graph.initializer.extend(tensors)
-    route = convert(model, "tensorflow", verify=False).route
-    assert "BiasAdd" in {op.type for op in route.built.function.graph.get_operations()}
-    converted = route.result(None)
+    built = convert(model, "tensorflow", verify=False).built
+    assert "BiasAdd" in {op.type for op in built.traced.function.graph.get_operations()}
+    converted = built.run()
     for rows in (2,) if isinstance(shape[0], int) else (2, 1, 0):
         x = normal(rows, 3, 4)
         want = x @ weight
@@ -199,7 +199,7 @@ def test_a_large_weight_of_its_own_is_stored_as_the_product_reads_it(more, size,
     )
     weight = normal(size, size)
     model.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
-    route = convert(model, "tensorflow", verify=False).route
-    assert {stored.initializer: stored.perm for stored in route.built.map.weights} == {"w": perm}
+    built = convert(model, "tensorflow", verify=False).built
+    assert {stored.initializer: stored.perm for stored in built.traced.map.weights} == {"w": perm}
     feeds = {"x": normal(3, size), "i": np.array([1])}
-    assert_close(route.result(None).run(feeds)["y"], run_reference(model, feeds)[0], accumulation(), terms=size + 1)
+    assert_close(built.run().run(feeds)["y"], run_reference(model, feeds)[0], accumulation(), terms=size + 1)

@@ -162,7 +162,7 @@ def test_gradient_and_compilation() -> None:
     for dim, size in zip(model.graph.input[0].type.tensor_type.shape.dim, given[0].shape, strict=True):
         dim.dim_value = size
     model = onnx.shape_inference.infer_shapes(model)
-    module = prepare(model).conversion.route.built.module
+    module = prepare(model).conversion.built.traced.module
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(module(x0=tf.constant(given[0]))["y0"])
     gradients = tape.gradient(loss, module.trainable_variables)

@@ -84,7 +84,7 @@ def torch_gradients(module: nn.Module, x: torch.Tensor) -> dict[str, np.ndarray]
 
 def trained(result: Any) -> dict[str, tuple[tf.Variable, tuple[int, ...] | None]]:
     """The module's trainable variables by the names of PyTorch's parameters, and how they are turned."""
-    built = result.route.second.built
+    built = result.built.traced
     variables = {variable.name.split(":")[0]: variable for variable in result.model.trainable_variables}
     return {
         stored.initializer: (variables[stored.key], stored.perm)

@@ -30,6 +30,7 @@ from tests.versions.kernels import missing_kernels
 from tests.versions.runtime_models import MODELS, Source
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.fidelity import Verdict
+from trueport.sources.open import open_source, options_of
 from trueport.verifying.budget import allowed_ulps
 from trueport.verifying.plain import compare_outputs
 
@@ -96,20 +97,24 @@ def _parsed() -> argparse.Namespace:
 
 def write(source: Source, folder: Path) -> Written:
     """Convert a model, and leave the file and what it is fed in a folder."""
-    made = trueport.convert(source.make(), to="onnx", verify=False, **source.options)
+    model = source.make()
+    made = trueport.convert(model, to="onnx", verify=False, **source.options)
     folder.mkdir(parents=True)
     made.save(folder / "model.onnx")
     names = [port.name for port in made.report.inputs]
     feeds = dict(zip(names, source.inputs(), strict=True))
     np.savez(folder / "feeds.npz", **feeds)
-    sources = made.route.sources()
-    assert not isinstance(sources, str)
+    opened = open_source(model, options={n: v for n, v in source.options.items() if n in options_of(model)})
     plain = {name: array.astype(object) if array.dtype.kind == "U" else array for name, array in feeds.items()}
-    want = sources[0].run(plain)
-    model = ir.load(folder / "model.onnx")
+    want = opened.runs()[0].run(plain)
+    written = ir.load(folder / "model.onnx")
     needs = "; ".join(remark.because for remark in made.report.remarks if remark.rule == "newer-runtime")
     return Written(
-        model.opset_imports[""], model.ir_version, allowed_ulps(model, onnx_operators()), list(want.values()), needs
+        written.opset_imports[""],
+        written.ir_version,
+        allowed_ulps(written, onnx_operators()),
+        list(want.values()),
+        needs,
     )
 
 
