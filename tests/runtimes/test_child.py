@@ -16,7 +16,8 @@ import pytest
 import trueport
 from tests.models import relu_chain
 from trueport.errors import InvalidInput, InvalidModel, RunFailed, UsageError
-from trueport.runtimes.child import ChildFailure, ChildModel, Limits, in_child
+from trueport.runtimes.child import ChildFailure, ChildModel, Limits
+from trueport.sources.open import open_source
 
 X = np.array([[-1, 0, 2]], np.float32)
 FAULTY = '''
@@ -58,7 +59,7 @@ def started(number: float) -> dict[str, np.ndarray]:
 
 def test_it_answers_as_any_model_does(tmp_path: Path) -> None:
     onnx.save(relu_chain(), tmp_path / "m.onnx")
-    model = in_child(tmp_path / "m.onnx", Limits())
+    model = open_source(tmp_path / "m.onnx", limits=Limits()).deployed()
     assert model.runtime == "onnxruntime"
     np.testing.assert_array_equal(model.run({"x": X})["y"], np.maximum(X, 0))
     assert "h1" in model.inner()
@@ -66,7 +67,7 @@ def test_it_answers_as_any_model_does(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="no value 'nowhere'"):
         model.run({"x": X}, fetch=["nowhere"])
     with pytest.raises(InvalidModel, match="no such file"):
-        in_child(tmp_path / "missing.onnx", Limits())
+        open_source(tmp_path / "missing.onnx", limits=Limits()).deployed()
 
 
 def test_a_crash_is_an_error(faulty: Any) -> None:

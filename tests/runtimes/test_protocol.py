@@ -15,7 +15,7 @@ import trueport
 from tests.models import model_of
 from trueport.errors import InvalidInput, InvalidModel
 from trueport.runtimes.base import Model
-from trueport.runtimes.child import Limits, in_child
+from trueport.runtimes.child import Limits
 from trueport.runtimes.machine import Machine
 from trueport.runtimes.onnxruntime import LEVELS, OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
@@ -60,7 +60,7 @@ def models(folder: Path) -> dict[str, Model]:
         "tensorflow, XLA": saved.compiled(),
         "tflite": trueport.load(folder / "m.tflite"),
         "tflite, reference": TfliteModel(folder / "m.tflite", kernels="reference"),
-        "child": in_child(folder / "m.onnx", Limits(120, 4 << 30), level="none"),
+        "child": open_source(folder / "m.onnx", limits=Limits(120, 4 << 30)).deployed(level="none"),
     }
 
 
