@@ -14,7 +14,7 @@ import onnx_ir as ir
 
 from trueport.ir.ports import Dims
 
-__all__ = ["Claims", "Contradiction", "name_outputs", "set_aside_declared"]
+__all__ = ["Claims", "Contradiction", "name_outputs", "named_dims", "set_aside_declared"]
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,23 @@ def name_outputs(graph: ir.Graph, declared: Mapping[str, Dims | None]) -> None:
     To be called when no pass follows: a name says that two dims are equal, which is a claim too.
     """
     for value in graph.outputs:
-        claimed, derived = declared.get(value.name or ""), _dims(value)
-        if claimed is not None and derived is None:
-            # A signature has to say how many dims there are, and nothing else does.
-            value.shape = ir.Shape([dim if isinstance(dim, str) else None for dim in claimed])
-        if claimed is None or derived is None or not _agree(claimed, derived):
-            continue
-        pairs = zip(claimed, derived, strict=True)
-        value.shape = ir.Shape([name if _is_unnamed(dim) and isinstance(name, str) else dim for name, dim in pairs])
+        derived = _dims(value)
+        named = named_dims(derived, declared.get(value.name or ""))
+        if named is not None and named != derived:
+            value.shape = ir.Shape(named)
+
+
+def named_dims(derived: Dims | None, claimed: Dims | None) -> Dims | None:
+    """Return the dims of an output with the declared names, as :func:`name_outputs` gives them."""
+    if claimed is None:
+        return derived
+    if derived is None:
+        # A signature has to say how many dims there are, and nothing else does.
+        return tuple(dim if isinstance(dim, str) else None for dim in claimed)
+    if not _agree(claimed, derived):
+        return derived
+    pairs = zip(claimed, derived, strict=True)
+    return tuple(name if _is_unnamed(dim) and isinstance(name, str) else dim for name, dim in pairs)
 
 
 def set_aside_declared(model: ir.Model) -> Claims:

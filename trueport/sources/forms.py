@@ -30,6 +30,7 @@ _TORCH_CLASSES = {"torch.nn.modules.module.Module", "torch.export.exported_progr
 _FACTORY = re.compile(r"[\w.]+:[\w.]+")
 _KERAS_FILES = (".keras", ".h5", ".hdf5")
 _TENSORFLOW_FILES = (*_KERAS_FILES, ".pb", ".pbtxt", ".meta")
+_SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
 _TENSORFLOW_PACKAGES = {"tensorflow", "keras", "tf_keras"}
 
 
@@ -58,7 +59,8 @@ def is_exported(model: Any) -> bool:
 def is_tensorflow(model: Any) -> bool:
     """True for a SavedModel, a file of Keras or of TensorFlow 1, or an object of one of their classes."""
     if is_path(model):
-        return (Path(model) / "saved_model.pb").is_file() or Path(model).suffix in _TENSORFLOW_FILES
+        is_saved = any((Path(model) / name).is_file() for name in _SAVED_MODEL)
+        return is_saved or Path(model).suffix in _TENSORFLOW_FILES
     return bool({kind.__module__.split(".")[0] for kind in type(model).__mro__} & _TENSORFLOW_PACKAGES)
 
 

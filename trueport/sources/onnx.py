@@ -6,6 +6,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,7 +26,7 @@ from trueport.ir.ports import make_ports
 from trueport.ir.reading import read_whole
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
-from trueport.passes.declared import set_aside_declared
+from trueport.passes.declared import named_dims, set_aside_declared
 from trueport.passes.pipeline import canonicalize
 from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model
@@ -70,7 +71,10 @@ class OnnxSource(Source):
             self.name,
             model,
             make_ports(model.graph.inputs),
-            make_ports(model.graph.outputs),
+            tuple(
+                replace(port, shape=named_dims(port.shape, claims.outputs.get(port.name)))
+                for port in make_ports(model.graph.outputs)
+            ),
             losses=tuple(losses),
             declared=claims.outputs,
             contradictions=tuple(Hit(found.node, str(found)) for found in claims.contradictions()),
