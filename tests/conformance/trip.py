@@ -41,11 +41,20 @@ def come_back(there: Conversion, model: onnx.ModelProto, inputs: Sequence[Any], 
 def _derived_outputs(model: onnx.ModelProto) -> Sequence[onnx.ValueInfoProto]:
     """The outputs with the shapes that follow from the inputs: what a file declares beyond that is its claim."""
     stripped = onnx.ModelProto.FromString(model.SerializeToString())
-    for value in stripped.graph.output:
+    _strip(stripped.graph)
+    return list(onnx.shape_inference.infer_shapes(stripped, data_prop=True).graph.output)
+
+
+def _strip(graph: onnx.GraphProto) -> None:
+    """Drop the declared shapes of what nodes make, in the graphs inside too."""
+    for value in graph.output:
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
-    del stripped.graph.value_info[:]
-    return list(onnx.shape_inference.infer_shapes(stripped, data_prop=True).graph.output)
+    del graph.value_info[:]
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _strip(attribute.g)
 
 
 def _names(port: Port) -> tuple[str, ...]:

@@ -62,10 +62,10 @@ class Collected:
         nodes = list(plan.model.graph.all_nodes())
         for number, node in enumerate(nodes):
             node.name = f"onnx.{number}"
-        built = target.build(plan).traced
+        built = target.build(plan)
         found: dict[int | str, set[tuple[str, str]]] = defaultdict(set)
         emitted = set()
-        for owner, operation in _operations(built.function.graph, INPUT, FunctionLibrary(), set()):
+        for owner, operation in _operations(built.traced.function.graph, INPUT, FunctionLibrary(), set()):
             emitted.add(operation.type)
             if without := self._without_gpu(operation.node_def, label):
                 found[owner].add((operation.name, without))

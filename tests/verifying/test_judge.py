@@ -16,6 +16,7 @@ from trueport.fidelity import Verdict
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.judge import DEFAULT_K, judge, source_distance
+from trueport.verifying.oracle import NoReference
 from trueport.verifying.verify import verify_runs
 
 FLOATS = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e6, 1e6))
@@ -176,7 +177,7 @@ class _Saturating(Model):
 
 def test_a_saturating_runtime_is_named_and_the_target_is_right() -> None:
     source = _Saturating([1, 2, 3, 4], here=_Saturating([1, 9, 3, 9]))
-    found = verify_runs([source], _Saturating([1, 2, 3, 4]), [{}], "no reference")
+    found = verify_runs([source], _Saturating([1, 2, 3, 4]), [{}], NoReference("no reference"))
     assert found.verdict == Verdict.FAITHFUL
     (hint,) = found.hints
     assert hint.startswith("ONNX Runtime saturates uint8 × int8 sums on this CPU: 2 of 4 values of output 'y'")
@@ -185,6 +186,6 @@ def test_a_saturating_runtime_is_named_and_the_target_is_right() -> None:
 
 def test_a_saturating_target_is_judged_by_its_exact_sums() -> None:
     target = _Saturating([1, 2, 3, 4], here=_Saturating([1, 9, 3, 4]))
-    found = verify_runs([_Saturating([1, 2, 3, 4])], target, [{}], "no reference")
+    found = verify_runs([_Saturating([1, 2, 3, 4])], target, [{}], NoReference("no reference"))
     assert found.verdict == Verdict.FAITHFUL
     assert "1 of 4 values of output 'y' of the target are wrong when it is run here" in found.hints[0]

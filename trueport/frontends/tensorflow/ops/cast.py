@@ -8,6 +8,7 @@ import onnx_ir as ir
 from trueport.fidelity import ulps
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
+from trueport.ir.build import known_array
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -23,9 +24,22 @@ _OVERFLOWS = {
 def cast(t: Translation, x: ir.Value, *, DstT: ir.DataType, Truncate: bool) -> ir.Value:
     if Truncate and DstT.is_floating_point():
         raise t.fail("it drops the digits that don't fit; ONNX's Cast rounds", "cast without truncate")
-    if DstT in _OVERFLOWS and t.dtype(x) != DstT:
+    if DstT in _OVERFLOWS and t.dtype(x) != DstT and not _is_limited(x, float(_OVERFLOWS[DstT])):
         return _cast_to_float8(t, t.cast(x, ir.DataType.FLOAT), DstT)
     return t.cast(x, DstT)
+
+
+def _is_limited(x: ir.Value, overflow: float) -> bool:
+    """True if a Min and a Max with constants keep a value below what overflows, as quantization does."""
+    seen: set[str] = set()
+    value: ir.Value | None = x
+    while value is not None and (node := value.producer()) is not None and node.op_type in {"Max", "Min"} - seen:
+        limits = [known for each in node.inputs if (known := known_array(each)) is not None]
+        if not limits or not all(np.all(np.abs(limit.astype(np.float64)) < overflow) for limit in limits):
+            return False
+        seen.add(node.op_type)
+        value = next((each for each in node.inputs if known_array(each) is None), None)
+    return seen == {"Max", "Min"}
 
 
 def _cast_to_float8(t: Translation, x: ir.Value, to: ir.DataType) -> ir.Value:
