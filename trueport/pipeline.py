@@ -128,7 +128,7 @@ class Job:
             source=self.source.name,
             target=self.target.form,
             findings=plan.findings,
-            losses=(*plan.program.losses, *plan.losses),
+            losses=plan.program.losses,
             captured_by=plan.program.captured_by,
             remarks=remarks,
             seconds=self.seconds,

@@ -79,8 +79,6 @@ class Plan:
     """arranged for the target"""
     assessed: tuple[Finding, ...] = ()
     """what the target can do with each node of the model, in their order; none where all are its own"""
-    losses: tuple[Loss, ...] = ()
-    """beside the program's"""
     needs: tuple[Hit, ...] = ()
     """nodes of an ONNX file that need a newer runtime than the oldest one that files are written for"""
 
@@ -155,7 +153,7 @@ class Source(ABC):
         )
 
     def allowed_ulps(self) -> float:
-        """Return the declared bounds added up, for where there is no reference."""
+        """Return the declared bounds added up, for comparisons without a reference."""
         return 0.0
 
     def redrawn(self, drawn: Graph, plan: Plan) -> Graph:

@@ -53,10 +53,7 @@ def is_trained(model: ir.Model, value: ir.Value) -> bool:
 
 def mark_borders_open(value: ir.Value) -> ir.Value:
     """Say of the node that makes the value: on a border the source's own rounding decides, not a rule."""
-    maker = value.producer()
-    assert maker is not None
-    maker.metadata_props[_OPEN_BORDERS] = "yes"
-    return value
+    return _with_marked_maker(value, _OPEN_BORDERS)
 
 
 def borders_are_open(node: ir.Node) -> bool:
@@ -66,12 +63,16 @@ def borders_are_open(node: ir.Node) -> bool:
 
 def mark_nan_ignored(value: ir.Value) -> ir.Value:
     """Say of the node that makes the value: whatever it makes of NaN, the result around it is the same."""
-    maker = value.producer()
-    assert maker is not None
-    maker.metadata_props[_NAN_IGNORED] = "yes"
-    return value
+    return _with_marked_maker(value, _NAN_IGNORED)
 
 
 def ignores_nan(node: ir.Node) -> bool:
     """Whether it does not matter what the node makes of NaN."""
     return _NAN_IGNORED in node.metadata_props
+
+
+def _with_marked_maker(value: ir.Value, key: str) -> ir.Value:
+    maker = value.producer()
+    assert maker is not None
+    maker.metadata_props[key] = "yes"
+    return value

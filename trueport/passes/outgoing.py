@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from trueport.fidelity import Loss
 from trueport.passes.fold import fold_constants
 from trueport.passes.fuse import simplify
 from trueport.passes.known import make_known
@@ -37,7 +36,7 @@ OLDEST_OPSET = 13
 """The oldest that can be written, and the one that is tried first where none is asked for."""
 
 
-def arrange_for_onnx(model: ir.Model) -> list[Loss]:
+def arrange_for_onnx(model: ir.Model) -> None:
     """Drop what does nothing, know what can be known, cancel transposes, in place."""
     prune(model)
     recognize_quantization(model)
@@ -62,4 +61,3 @@ def arrange_for_onnx(model: ir.Model) -> list[Loss]:
     merge_equal(model)
     spread_scalars(model)
     prune(model)
-    return []

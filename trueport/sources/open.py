@@ -121,10 +121,10 @@ def on_the_way(model: Any, form: Form, options: Mapping[str, Any], ops: Ops) -> 
     kind, target = _kind_of(model), load_target(form)
     outgoing = {name: value for name, value in options.items() if name in target.Options.__dataclass_fields__}
     incoming = {name: value for name, value in options.items() if name not in outgoing}
-    _refuse_unknown(kind, incoming)
+    source = open_source(model, ops=ops, options=incoming)
     if kind.form == form:
         raise UsageError(f"the source is {kind.called} already", remedy="name an output of another form")
-    return open_source(model, ops=ops, options=incoming), target(ops, target.Options(**outgoing))
+    return source, target(ops, target.Options(**outgoing))
 
 
 def _refuse_unknown(kind: Kind, given: Mapping[str, Any]) -> None:

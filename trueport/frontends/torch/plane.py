@@ -34,7 +34,7 @@ def is_minus(t: TorchTranslation, x: Value) -> Value:
 
 
 def hypotenuse(t: TorchTranslation, a: Value, b: Value) -> Value:
-    """Scaled by the longer side, so that no square overflows; infinite beside what is no number, too."""
+    """Scaled by the longer side, so that no square overflows; infinite if one side is, even beside NaN."""
     wide, narrow = t.op.Max(t.op.Abs(a), t.op.Abs(b)), t.op.Min(t.op.Abs(a), t.op.Abs(b))
     none = t.op.Equal(wide, t.op.like(0, a))
     share = t.op.Div(narrow, t.op.Where(none, t.op.like(1, a), wide))
