@@ -96,6 +96,12 @@ _SHOWN: dict[str, _Shown] = {
         np.zeros((0, 4), np.float32),
         {"v": np.ones(6, np.float32)},
     ),
+    "small-sigmoids": _Shown(
+        (oh.make_node("Sigmoid", ["x"], ["s"]), oh.make_node("Sign", ["s"], ["y"])),
+        np.float32([[-19, -30, -60]]),
+        np.ones((1, 3), np.float32),
+        {},
+    ),
 }
 
 

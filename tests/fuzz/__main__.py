@@ -2,6 +2,7 @@
 
     python -m tests.fuzz --source onnx --count 500        # goes on behind the last seed on record
     python -m tests.fuzz --source torch --seed 123        # one graph again, with its text
+    python -m tests.fuzz --mended                         # all finds again; those that are none now leave the record
     python -m tests.fuzz                                  # the record
 
 Seeds and finds are kept in record.json. Graphs run in a child process, so that a native crash is a find.
@@ -26,7 +27,7 @@ GROUP = 8
 """Graphs in one conversion: most of a small conversion's time does not depend on its graph."""
 CHUNK = 80
 """Graphs in one child process."""
-QUIET = ("agrees", "refused", "invalid")
+QUIET = ("agrees", "refused", "invalid", "runtime")
 """Outcomes that are no finds."""
 SECONDS = 1800
 """Limit of a child; a graph that does not end is a find."""
@@ -37,6 +38,7 @@ def main() -> int:
     parser.add_argument("--source", choices=SOURCES)
     parser.add_argument("--count", type=int, default=0, metavar="N", help="graphs to try, behind those on record")
     parser.add_argument("--seed", type=int, help="one graph again")
+    parser.add_argument("--mended", action="store_true", help="run all finds again")
     parser.add_argument("--child", nargs=2, type=int, metavar=("FIRST", "END"), help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.child:
@@ -44,6 +46,8 @@ def main() -> int:
     if asked.seed is not None:
         return _again(asked.source, asked.seed)
     record: dict[str, Any] = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    if asked.mended:
+        _run_finds_again(record)
     if asked.source and asked.count:
         first = record.get(asked.source, {}).get("graphs", 0)
         for start in track(range(first, first + asked.count, CHUNK), description=asked.source):
@@ -66,6 +70,22 @@ def _keep(record: dict[str, Any], source: str, first: int, end: int) -> None:
         if death:
             entry["finds"].append({"seed": at - GROUP, "target": "?", "kind": "crashed", "why": death})
     entry["graphs"], entry["outcomes"] = end, dict(sorted(counts.items()))
+    RECORD.write_text(json.dumps(record, indent=1) + "\n")
+
+
+def _run_finds_again(record: dict[str, Any]) -> None:
+    for source, entry in record.items():
+        counts, finds = Counter(entry["outcomes"]), entry["finds"]
+        entry["finds"] = []
+        for find in track(finds, description=source):
+            lines, _, death = _run_child(source, find["seed"], find["seed"] + 1)
+            counts[f"{find['target']} {find['kind']}"] -= 1
+            for line in lines:
+                if line["target"] == find["target"] or find["target"] == "?":
+                    counts[f"{line['target']} {line['kind']}"] += 1
+                    entry["finds"] += [] if line["kind"] in QUIET else [line]
+            entry["finds"] += [find] if death else []
+        entry["outcomes"] = {name: count for name, count in sorted(counts.items()) if count > 0}
     RECORD.write_text(json.dumps(record, indent=1) + "\n")
 
 

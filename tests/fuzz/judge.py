@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ RELATIVE = 2.0**-14
 """Of an output's largest magnitude: far above float32's rounding in a few steps, far below a wrong formula."""
 NOISE = 64
 """How many times the source's own distance from float64 an element may be off."""
+CANCELLING = re.compile("gelu|silu|swish|mish|log_?softmax|logsumexp", re.IGNORECASE)
+"""Steps that every framework computes by a sum near one which cancels: accurate relative to what they take."""
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -34,7 +37,8 @@ class Outcome:
     target: str
     kind: str
     """agrees, refused, invalid (the framework cannot trace it with dynamic dims), told (differs, and verification
-    says so), silent (differs, called faithful), crashed"""
+    says so), silent (differs, called faithful), runtime (the source's runtime departs from the definition of its
+    operators, the target does not), crashed"""
     why: str = ""
 
 
@@ -68,7 +72,11 @@ def outcomes(language: Language, programs: Sequence[Program]) -> Iterator[Outcom
             yield from outcomes(language, [program])
             continue
         for target, why in differences.items():
-            kind = _verdict(language, source, samples, target) if why else "agrees"
+            kind = "agrees"
+            if why:
+                defined = language.defined(source, samples)
+                is_right = defined is not None and not _difference(language, program, defined, runs[target])
+                kind = "runtime" if is_right else _verdict(language, source, samples, target)
             yield Outcome(program.seed, target, kind, why)
 
 
@@ -125,48 +133,94 @@ def _agrees(want: np.ndarray, got: np.ndarray, noise: Any) -> bool:
     with np.errstate(invalid="ignore"):
         close = np.abs(wide - other) <= RELATIVE * scale + NOISE * np.asarray(noise)
     same = (wide == other) | (np.isnan(wide) & np.isnan(other))
-    return bool(np.all(same | (close & finite & np.isfinite(other))))
+    return bool(np.all(same | (close & finite & np.isfinite(other)) | np.isposinf(noise)))
 
 
 def _noise(language: Language, program: Program, index: int) -> dict[str, Any]:
-    """Return how far the source's float32 results move, by output: on float64 inputs, and on inputs some ulps away.
+    """Return how far the source's results move, by output, in ways that no conversion can rule out.
 
-    Ties of the second sample are exact, so its inputs are not moved. Empty where the framework runs neither.
+    Steps are computed in float64, moved by some ulps, with tiny values flushed to zero, and with zeros of one sign.
+    Infinite where a shape depends on it.
     """
     plain = samples_of(program)[index]
-    moved = [{name: _as(array, np.float64) for name, array in plain.items()}]
-    if index != 1:
-        moved += [{name: _moved(array, factor) for name, array in plain.items()} for factor in (-4, 4)]
     try:
-        middle = _results(language, program, plain)
+        middle = _results(language, program, plain, lambda array, _: array)
     except Rejected:
         return {}
     noise: dict[str, Any] = {}
-    for inputs in moved:
+    for step in (_wide, _flushed, _of_positive_zeros, _of_negative_zeros, *map(_moved, range(1, 12, 2))):
         try:
-            other = _results(language, program, inputs)
+            other = _results(language, program, plain, step)
         except Rejected:
             continue
         for out in program.outputs:
+            apart: Any = np.inf
             if middle[out].shape == other[out].shape:
-                apart = np.abs(_as(middle[out] * 1, np.float64) - _as(other[out] * 1, np.float64))
-                noise[out] = np.fmax(noise.get(out, 0.0), apart)
+                with np.errstate(invalid="ignore"):
+                    apart = np.abs((middle[out] * 1).astype(np.float64) - (_narrow(other[out]) * 1).astype(np.float64))
+            noise[out] = np.fmax(noise.get(out, 0.0), apart)
     return noise
 
 
-def _results(language: Language, program: Program, inputs: Arrays) -> dict[str, Any]:
-    values = dict(inputs)
+Step = Callable[[np.ndarray, float], np.ndarray]
+"""What is done to a value; the number is the magnitude that its rounding errors are relative to, if not its own."""
+
+
+def _results(language: Language, program: Program, inputs: Arrays, step: Step) -> dict[str, Any]:
+    """Return all values of a program, each after ``step``; where an operator takes no float64, it is given float32."""
+    values: dict[str, Any] = {name: np.asarray(step(array, 0.0)) for name, array in inputs.items()}
+    compute = language.exact if step is _wide else language.evaluate
     for out, line in program.lines:
-        values[out] = language.evaluate(line, out, values)
+        try:
+            result = compute(line, out, values)
+        except Rejected:
+            result = language.evaluate(line, out, {name: _narrow(value) for name, value in values.items()})
+        values[out] = np.asarray(step(np.asarray(result), _magnitude(line, values)))
     return values
 
 
-def _as(array: np.ndarray, dtype: Any) -> np.ndarray:
-    return array.astype(dtype) if array.dtype == np.float32 else array
+def _magnitude(line: str, values: Mapping[str, Any]) -> float:
+    if not CANCELLING.search(line):
+        return 0.0
+    taken = [np.asarray(value) for name, value in values.items() if re.search(rf"\b{name}\b", line)]
+    return max(1.0, *(float(np.abs(array).max(initial=0)) for array in taken if array.dtype.kind == "f"))
 
 
-def _moved(array: np.ndarray, ulps: int) -> np.ndarray:
-    return array * np.float32(1 + ulps * 2.0**-23) if array.dtype == np.float32 else array
+def _narrow(array: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+def _wide(array: np.ndarray, magnitude: float) -> np.ndarray:
+    return array.astype(np.float64) if array.dtype == np.float32 else array
+
+
+def _flushed(array: np.ndarray, magnitude: float) -> np.ndarray:
+    """A step's own intermediate values are flushed too, so that some more than the denormals may vanish."""
+    if array.dtype != np.float32:
+        return array
+    return np.where(np.abs(array) < 2.0**10 * np.finfo(np.float32).tiny, array * 0, array)
+
+
+def _of_positive_zeros(array: np.ndarray, magnitude: float) -> np.ndarray:
+    return array + np.float32(0) if array.dtype == np.float32 else array
+
+
+def _of_negative_zeros(array: np.ndarray, magnitude: float) -> np.ndarray:
+    return np.where(array == 0, np.float32(-0.0), array) if array.dtype == np.float32 else array
+
+
+def _moved(draw: int) -> Step:
+    """Return a step by up to four ulps, the same for equal values: ties stay ties. Multiples of a half are exact."""
+
+    def step(array: np.ndarray, magnitude: float) -> np.ndarray:
+        if array.dtype != np.float32:
+            return array
+        ulps = (array.view(np.uint32) * np.uint32(2654435761) >> np.uint32(draw)) % 9 - 4.0
+        is_exact = (array * 2 == np.round(array * 2)) & (magnitude == 0)
+        return np.where(is_exact, array, array + ulps * 2.0**-23 * np.fmax(np.abs(array), magnitude)).astype(np.float32)
+
+    return step
 
 
 def _worst(want: np.ndarray, got: np.ndarray) -> str:

@@ -69,12 +69,20 @@ class Language(Protocol):
         """Return the value of a line's result as an array; raise Rejected where it cannot be computed."""
         ...
 
+    def exact(self, line: str, out: str, values: Mapping[str, Any]) -> Any:
+        """Return the same of float64 values; raise Rejected where nothing computes it."""
+        ...
+
     def assemble(self, programs: Sequence[Program]) -> Any:
         """Return one source model that holds several programs; its names have the prefix of :meth:`Program.prefix`."""
         ...
 
     def run(self, source: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Return the outputs of an assembled source."""
+        ...
+
+    def defined(self, source: Any, samples: Sequence[Mapping[str, np.ndarray]]) -> list[dict[str, np.ndarray]] | None:
+        """Return the outputs by the operators' definition, apart from any runtime; None where there is none."""
         ...
 
     def sharing(self) -> AbstractContextManager[None]:

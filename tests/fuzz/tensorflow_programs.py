@@ -29,6 +29,9 @@ class TensorflowPrograms:
             raise Rejected("expected one real tensor")
         return result.numpy()
 
+    def exact(self, line: str, out: str, values: Mapping[str, Any]) -> Any:
+        return self.evaluate(line, out, values)
+
     def assemble(self, programs: Sequence[Program]) -> Any:
         specs, compiled = {}, {}
         for program in programs:
@@ -51,6 +54,9 @@ class TensorflowPrograms:
 
     def run(self, source: Any, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         return {name: value.numpy() for name, value in source(**{k: tf.constant(v) for k, v in feeds.items()}).items()}
+
+    def defined(self, source: Any, samples: Sequence[Mapping[str, np.ndarray]]) -> None:
+        """The framework is its own definition."""
 
     def sharing(self) -> AbstractContextManager[None]:
         return nullcontext()

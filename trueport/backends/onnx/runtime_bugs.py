@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx_ir as ir
 
+from trueport.backends.onnx.small_sigmoids import keep_small_sigmoids
 from trueport.ir.build import known_array
 from trueport.ir.insert import Inserter, Workshop, stand_in
 from trueport.ir.provenance import MADE_BY
@@ -209,6 +210,13 @@ BUGS: tuple[RuntimeBug, ...] = (
         "a tensor without elements can't be multiplied by a vector",
         ("1.20", "1.31"),
         _multiply_by_a_column,
+    ),
+    RuntimeBug(
+        "small-sigmoids",
+        frozenset({"Sigmoid"}),
+        "sigmoids below 1e-6 have few right digits, below 1e-8 none",
+        ("1.20", "1.31"),
+        keep_small_sigmoids,
     ),
 )
 """In the order in which they are avoided."""

@@ -36,7 +36,7 @@ def _join(back: ir.Node, shop: Workshop) -> bool:
         return False
     # With the same last dim the rows are all the other axes together, and with the product's last dim as well.
     keeps_last = len(rows) == 2 and given[-1] is not None and given[-1] == rows[-1]
-    if not keeps_last or weight[1] is None or made[-1] != weight[1] or len(made) != len(given) or len(given) < 3:
+    if not keeps_last or len(made) != len(given) or len(given) < 3 or weight[1] is None or made[-1] != weight[1]:
         return False
     copied = _copied(back.inputs[1], data)
     if not _same_but_one(given[copied:-1], made[copied:-1]):

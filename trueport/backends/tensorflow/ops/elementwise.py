@@ -186,8 +186,9 @@ def pow_(t: Translation, X: Tensor, Y: Tensor) -> Tensor:
     exponent = None if known is None or known.size != 1 else float(known.item())
     wide = tf.float64 if X.dtype == tf.float64 or not _fits_float32(Y, known) else tf.float32
     y = tf.cast(Y, wide)
-    if exponent in (0.5, -0.5):
-        # The optimizer would put a square root, which departs from the power at minus infinity and minus zero.
+    if exponent in (0.5, -0.5) or (X.shape.rank or 0) < (Y.shape.rank or 0):
+        # The optimizer would put a square root, which departs from the power at minus infinity and minus zero, or a
+        # square, which has no more axes than the base.
         y = opaque(y)
     return tf.cast(tf.pow(tf.cast(X, wide), y), X.dtype)
 

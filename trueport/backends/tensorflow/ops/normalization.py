@@ -157,8 +157,14 @@ def mean_variance_normalization(t: Translation, X: Tensor, *, axes: Sequence[int
 
 @maps("LpNormalization", audited=22, error=accumulation(4))
 def lp_normalization(t: Translation, input: Tensor, *, axis: int, p: int) -> Tensor:
-    order = {1: 1, 2: "euclidean"}[p]
-    return widened(lambda x: tf.math.divide_no_nan(x, tf.norm(x, order, axis, keepdims=True)), input)
+    order, wide = {1: (1, tf.float32), 2: ("euclidean", tf.float64)}[p]
+
+    def apply(x: Tensor) -> Tensor:
+        # In float64, whose squares neither overflow nor are flushed to zero.
+        norm = tf.norm(tf.cast(x, wide) if x.dtype == tf.float32 else x, order, axis, keepdims=True)
+        return tf.math.divide_no_nan(x, tf.cast(norm, x.dtype))
+
+    return widened(apply, input)
 
 
 @maps("LRN", needs=[known_rank(0)], audited=13, error=accumulation(8), channels_last=True)

@@ -58,7 +58,10 @@ def _halves(reduction: Reduction) -> Reduction:
 
 
 def _floats(reduction: Reduction) -> Reduction:
-    """For logarithms of sums near one, where an error of the sum is many units of the result."""
+    """For logarithms of sums near one, where an error of the sum is many units of the result, and roots of squares.
+
+    TensorFlow's float32 flushes the square of 1e-20 to zero.
+    """
     return _in("float64", ("float16", "bfloat16", "float32"), reduction)
 
 
@@ -92,7 +95,7 @@ _REDUCTIONS: Mapping[str, Reduction] = {
     "ReduceMax": _max,
     "ReduceMin": _min,
     "ReduceL1": _halves(_l1),
-    "ReduceL2": _halves(_l2),
+    "ReduceL2": _floats(_l2),
     "ReduceSumSquare": _halves(_sum_square),
     "ReduceLogSum": _floats(lambda x, axes, keep: tf.math.log(tf.reduce_sum(x, axes, keep))),
     "ReduceLogSumExp": _floats(lambda x, axes, keep: tf.reduce_logsumexp(x, axes, keep)),

@@ -107,8 +107,9 @@ def _is_set(X: Tensor) -> Tensor:
 
 @maps("Compress", fidelity=BITWISE, audited=28, static=("condition",))
 def compress(t: Translation, input: Tensor, condition: Tensor, *, axis: int | None) -> Tensor:
-    chosen = tf.where(condition)[:, 0]
-    return tf.gather(tf.reshape(input, [-1]), chosen) if axis is None else tf.gather(input, chosen, axis=axis)
+    data, along = (tf.reshape(input, [-1]), 0) if axis is None else (input, axis)
+    # What the condition says behind the last element counts for nothing.
+    return tf.gather(data, tf.where(condition[: size_of(data, along)])[:, 0], axis=along)
 
 
 @maps("Unique", needs=[known_rank(0, when=lambda node: "axis" in node.attributes)], fidelity=BITWISE, audited=28)
