@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.normalization import open_batch_norms
 from trueport.frontends.torch.quantization import open_quantized
 from trueport.frontends.torch.quiet import quiet
 from trueport.frontends.torch.recurrence import open_sequences
@@ -16,6 +17,6 @@ __all__ = ["exporting"]
 
 @contextmanager
 def exporting() -> Iterator[None]:
-    """Within it PyTorch's exporter is quiet, keeps sequences open, and types every value as its kernels do."""
-    with without_triton(), quiet(), open_sequences(), open_quantized(), int64_indices(torch):
+    """Within it PyTorch's exporter is quiet, keeps sizes open, and types every value as its kernels do."""
+    with without_triton(), quiet(), open_sequences(), open_batch_norms(), open_quantized(), int64_indices(torch):
         yield
