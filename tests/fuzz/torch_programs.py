@@ -69,10 +69,10 @@ class TorchPrograms:
             results = source(*(torch.from_numpy(feeds[name]) for name in source.input_names))
         return {name: result.numpy() for name, result in results.items()}
 
-    @contextmanager
     def defined(self, source: Any, samples: Sequence[Mapping[str, np.ndarray]]) -> None:
         """The framework is its own definition."""
 
+    @contextmanager
     def sharing(self) -> Iterator[None]:
         with one_registry(), one_translation():
             yield
