@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from tests.torch.operators.case import TARGETS, AnyCase, Cannot, Case
+from tests.torch.operators.case import TARGETS, AnyCase, Case
 from tests.torch.operators.draws import normal, of
 
 __all__ = ["CASES"]
@@ -115,16 +115,7 @@ CASES: list[AnyCase] = [
         Case(f"{_F}adaptive_max_pool{rank}d", of("n", 3, *([6] * rank)), {"output_size": 3}, label="even")
         for rank in (1, 2, 3)
     ),
-    *(
-        Cannot(
-            f"{_F}adaptive_max_pool{rank}d",
-            _image(rank),
-            "windows of several sizes: ONNX has none; make the output's size divide the input's",
-            options={"output_size": 4},
-            label="uneven",
-        )
-        for rank in (1, 2, 3)
-    ),
+    *(_pool(f"adaptive_max_pool{rank}d", rank, "uneven", output_size=4) for rank in (1, 2, 3)),
     *(
         Case(f"{_F}adaptive_max_pool{rank}d_with_indices", of("n", 3, *([6] * rank)), {"output_size": 3})
         for rank in (1, 2, 3)

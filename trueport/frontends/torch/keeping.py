@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -29,7 +30,8 @@ def kept_attributes(module: Any) -> Iterator[None]:
             _refill(value, content)
 
 
-_CONTAINERS = (list, dict, set)
+_CONTAINERS = (list, dict, set, OrderedDict)
+"""A module's hooks are an OrderedDict: a call that adds some, and notes that it did, leaves neither behind."""
 
 
 def _closed_over(module: Any) -> list[Any]:

@@ -160,7 +160,21 @@ def std(
     correction: float | None = None,
     keepdim: bool = False,
 ) -> Value:
-    return _spread(t, x, dim, correction, keepdim)
+    return _deviation(t, x, dim, correction, keepdim)
+
+
+@maps_torch("aten::var.correction", error=accumulation(2))
+@recorded
+def var(
+    t: TorchTranslation,
+    x: Value,
+    dim: Sequence[int] | None = None,
+    *,
+    correction: float | None = None,
+    keepdim: bool = False,
+) -> Value:
+    axes = _axes(t, x, dim)
+    return widened(t, lambda wide: _variance(t, wide, axes, correction, keepdim), x)
 
 
 @maps_torch("aten::std_mean.correction", error=accumulation())
@@ -175,7 +189,7 @@ def std_mean(
 ) -> tuple[Value, Value]:
     axes = _axes(t, x, dim)
     mean: Value = widened(t, lambda wide: t.op.ReduceMean(wide, axes, keepdims=int(keepdim)), x)
-    return _spread(t, x, dim, correction, keepdim), mean
+    return _deviation(t, x, dim, correction, keepdim), mean
 
 
 def _axes(t: TorchTranslation, x: Value, dim: Sequence[int] | None) -> list[int]:
@@ -183,18 +197,20 @@ def _axes(t: TorchTranslation, x: Value, dim: Sequence[int] | None) -> list[int]
     return [axis % rank for axis in dim] if dim else list(range(rank))
 
 
-def _spread(t: TorchTranslation, x: Value, dim: Sequence[int] | None, correction: float | None, keepdim: bool) -> Value:
+def _deviation(
+    t: TorchTranslation, x: Value, dim: Sequence[int] | None, correction: float | None, keepdim: bool
+) -> Value:
     """In doubles, as PyTorch sums them: the square of a float32 may overflow or vanish though its root does not."""
     assert is_float(x), "PyTorch refuses integers, and complex numbers have translations of their own"
     axes = _axes(t, x, dim)
+    return in_double(t, lambda wide: t.op.Sqrt(_variance(t, wide, axes, correction, keepdim)), x)
 
-    def formula(wide: Value) -> Value:
-        apart = t.op.Sub(wide, t.op.ReduceMean(wide, axes, keepdims=1))
-        total = t.op.ReduceSum(t.op.Mul(apart, apart), axes, keepdims=int(keepdim))
-        shape = t.op.Gather(t.op.Shape(wide), t.op.const(np.array(axes, np.int64)), axis=0)
-        count = t.op.Cast(t.op.ReduceProd(shape, [0], keepdims=0), to=t.dtype(wide))
-        less = t.op.Sub(count, t.op.like(1 if correction is None else correction, wide))
-        divisor = t.op.Max(less, t.op.like(0, wide))
-        return t.op.Sqrt(t.op.Div(total, divisor))  # type: ignore[no-any-return]
 
-    return in_double(t, formula, x)
+def _variance(t: TorchTranslation, x: Value, axes: Sequence[int], correction: float | None, keepdim: bool) -> Value:
+    """By a count, which may be 0: of nothing it is NaN, and ONNX's ReduceMean leaves that open."""
+    apart = t.op.Sub(x, t.op.ReduceMean(x, axes, keepdims=1))
+    total = t.op.ReduceSum(t.op.Mul(apart, apart), axes, keepdims=int(keepdim))
+    shape = t.op.Gather(t.op.Shape(x), t.op.const(np.array(axes, np.int64)), axis=0)
+    count = t.op.Cast(t.op.ReduceProd(shape, [0], keepdims=0), to=t.dtype(x))
+    less = t.op.Sub(count, t.op.like(1 if correction is None else correction, x))
+    return t.op.Div(total, t.op.Max(less, t.op.like(0, x)))  # type: ignore[no-any-return]

@@ -77,7 +77,18 @@ def _trigamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
 @maps_torch("aten::special_zeta.self_scalar", error=ulps(16))
 @recorded
 def zeta(t: TorchTranslation, x: Any, q: Any) -> ir.Value:
-    return _of_double(t, gamma.zeta, x, q)
+    return _of_double(t, _zeta, x, q)
+
+
+def _zeta(t: TorchTranslation, x: ir.Value, q: ir.Value) -> ir.Value:
+    """At poles infinite for odd powers, too; of infinity NaN, where PyTorch's sum has terms of infinity times zero."""
+    one = t.op.like(1, x)
+    pole = t.op.And(t.op.LessOrEqual(q, t.op.like(0, q)), t.op.Equal(q, t.op.Floor(q)))
+    pole = t.op.And(pole, t.op.Not(t.op.Less(x, one)))
+    endless = t.op.And(t.op.Or(t.op.IsInf(x), t.op.IsInf(q)), t.op.And(t.op.Greater(x, one), t.op.Greater(q, one)))
+    found = t.op.Where(endless, t.op.like(np.nan, x), gamma.zeta(t, x, q))
+    made: ir.Value = t.op.Where(pole, t.op.like(np.inf, x), found)
+    return made
 
 
 @maps_torch("aten::igamma", error=ulps(1024))
