@@ -5,11 +5,19 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-__all__ = ["int64_indices", "lacks", "own_translations_first", "script_exporter", "without_triton"]
+__all__ = [
+    "defers_conditions",
+    "int64_indices",
+    "lacks",
+    "own_translations_first",
+    "script_exporter",
+    "without_triton",
+]
 
 _NOT_IN_ALL = {
     "aten::cholesky": "PyTorch 2.15 has aten::linalg_cholesky only",
@@ -27,6 +35,11 @@ def lacks(torch: Any, operator: str) -> bool:
     space, _, rest = operator.partition("::")
     name = rest.partition(".")[0]
     return operator in _NOT_IN_ALL and not hasattr(getattr(torch.ops, space), name)
+
+
+def defers_conditions(torch: Any) -> bool:
+    """True if the exporter can put conditions on sizes into the program; PyTorch 2.8 cannot."""
+    return "prefer_deferred_runtime_asserts_over_guards" in inspect.signature(torch.export.export).parameters
 
 
 @contextlib.contextmanager

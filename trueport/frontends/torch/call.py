@@ -24,6 +24,7 @@ from trueport.frontends.torch.results import name_of, named_results, unique
 from trueport.frontends.torch.uncompiled import uncompiled
 from trueport.ir.ports import Port
 from trueport.quoting import plain_text
+from trueport.versions.torch import without_triton
 
 __all__ = ["Call", "as_array", "as_tensor", "inference", "make_call", "port_of"]
 
@@ -194,7 +195,7 @@ def inference(module: Any) -> Iterator[None]:
                 if part.training and isinstance(part, torch.nn.modules.batchnorm._NormBase):
                     part.track_running_stats = False
                     part.running_mean = part.running_var = None
-            with torch.no_grad(), torch_warnings_hidden():
+            with torch.no_grad(), torch_warnings_hidden(), without_triton():
                 yield
         finally:
             for part, training in kept:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trueport.errors import ConversionError
@@ -17,10 +17,10 @@ from trueport.fidelity import EXACT, Loss
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.agreement import refuse_disagreement, refuse_layout_dependence, size_conditions
 from trueport.frontends.torch.call import Call, inference, make_call, port_of
-from trueport.frontends.torch.dims import OpenDim, open_dims, refined, torch_shapes, widened_example
+from trueport.frontends.torch.dims import OpenDim, fixed_dims, open_dims, refined, torch_shapes, widened_example
 from trueport.frontends.torch.eager import eager_flags, eager_paths
 from trueport.frontends.torch.exporting import exporting
-from trueport.frontends.torch.failures import DECIDED, explain
+from trueport.frontends.torch.failures import DECIDED, DimFixed, explain, fixes_dim
 from trueport.frontends.torch.guards import heard_guards
 from trueport.frontends.torch.keeping import without_traces
 from trueport.frontends.torch.kept_axes import open_pools
@@ -31,6 +31,7 @@ from trueport.frontends.torch.sources import TorchOptions, open_source
 from trueport.frontends.torch.state import refuse_hidden_state
 from trueport.ir.ports import Port
 from trueport.versions.python import add_note
+from trueport.versions.torch import defers_conditions
 
 __all__ = ["TorchCaptured", "capture_torch"]
 
@@ -52,6 +53,8 @@ class TorchCaptured:
     strategy: str
     """how it was captured, for the report"""
     losses: tuple[Loss, ...] = ()
+    conditions: tuple[Mapping[str, int], ...] = ()
+    """sizes at which something that PyTorch took for granted does not hold"""
 
 
 def capture_torch(source: Any, options: TorchOptions) -> TorchCaptured:
@@ -66,6 +69,7 @@ def capture_torch(source: Any, options: TorchOptions) -> TorchCaptured:
     _refuse_nothing(made)
     losses = [*_switched(opened.module), *_fixed(call), *left, *left_out(result)]
     wrappers = [without_traces] * bool(left) + [as_tensors_only] * (not is_exportable(result))
+    conditions: tuple[Mapping[str, int], ...] = ()
     if opened.program is not None:
         dims = _dims_of(opened.program, call)
         program, strategy = opened.program, "torch.export, before it came here"
@@ -74,13 +78,15 @@ def capture_torch(source: Any, options: TorchOptions) -> TorchCaptured:
         program, strategy = None, "PyTorch's older exporter, from TorchScript"
     else:
         exporter = _Exporter(opened.module, call, wrappers)
-        program, dims, strategy = _export(exporter, open_dims(call, options.dynamic_shapes), losses)
+        attempt, strategy = _export(exporter, open_dims(call, options.dynamic_shapes))
+        program, dims, conditions = attempt.program, attempt.dims, attempt.conditions
+        losses += attempt.losses
     inputs = tuple(
         port_of(name, tensor, {d.axis: d.name for d in dims if d.input == name})
         for name, tensor in zip(call.names, call.tensors, strict=True)
     )
     outputs = tuple(port_of(name, tensor, {}) for name, tensor in made.items())
-    return TorchCaptured(opened.module, call, program, dims, inputs, outputs, strategy, tuple(losses))
+    return TorchCaptured(opened.module, call, program, dims, inputs, outputs, strategy, tuple(losses), conditions)
 
 
 def _refuse_nothing(made: Mapping[str, Any]) -> None:
@@ -92,24 +98,34 @@ def _refuse_nothing(made: Mapping[str, Any]) -> None:
         )
 
 
-def _export(exporter: _Exporter, dims: tuple[OpenDim, ...], losses: list[Loss]) -> tuple[Any, tuple[OpenDim, ...], str]:
+def _export(exporter: _Exporter, dims: tuple[OpenDim, ...]) -> tuple[_Attempt, str]:
     """PyTorch's ways to capture, the lightest first: each takes some things that the others refuse."""
     failures: list[Exception] = []
-    for strategy in _STRATEGIES:
-        try:
-            program, settled, notes = strategy.attempt(exporter, dims)
-        except _SameAgain:
-            continue
-        except Exception as error:  # the exporter raises whatever the module's own code raises, too
-            failures.append(error)
-            continue
-        losses += [*_narrowed(dims, settled), *notes]
-        return program, settled, strategy.name
+    for larger in (False, True):
+        if larger and not any(fixes_dim(failure) for failure in failures):
+            break
+        for strategy in _STRATEGIES:
+            try:
+                return strategy.attempt(replace(exporter, larger=larger), dims), strategy.name
+            except _SameAgain:
+                continue
+            except Exception as error:  # the exporter raises whatever the module's own code raises, too
+                failures.append(error)
     raise explain(failures, dims) from failures[0]
 
 
 class _SameAgain(Exception):
     """A way that does nothing differently for this module."""
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """What a way to capture gave."""
+
+    program: Any
+    dims: tuple[OpenDim, ...]
+    conditions: tuple[Mapping[str, int], ...]
+    losses: list[Loss]
 
 
 @dataclass(frozen=True)
@@ -124,8 +140,10 @@ class _Strategy:
     flags: bool = False
     """answer the module's questions whether it is being captured as in eager mode"""
 
-    def attempt(self, exporter: _Exporter, dims: tuple[OpenDim, ...]) -> tuple[Any, tuple[OpenDim, ...], list[Loss]]:
+    def attempt(self, exporter: _Exporter, dims: tuple[OpenDim, ...]) -> _Attempt:
         module, call = exporter.module, exporter.call
+        if self.deferred and not defers_conditions(torch):
+            raise _SameAgain
         with ExitStack() as stack:
             places = stack.enter_context(rewritten(module)) if self.rewrite else ()
             asked = stack.enter_context(eager_flags()) if self.flags else []
@@ -133,10 +151,11 @@ class _Strategy:
         if self.flags and not asked:
             raise _SameAgain
         settled = settled_bounds(module, call, program, dims, narrowed)
-        more = size_conditions(program, call, settled) if self.deferred else ()
-        refuse_disagreement(module, call, program, settled, more)
+        conditions = tuple(size_conditions(program, call, settled)) if self.deferred else ()
+        refuse_disagreement(module, call, program, settled, conditions)
         flow = [str(node.target) for node in program.graph.nodes if node.target in _control_flow()]
-        return program, settled, [Loss(place, "rewritten", _REWRITTEN, EXACT) for place in places if flow]
+        notes = [Loss(place, "rewritten", _REWRITTEN, EXACT) for place in places if flow]
+        return _Attempt(program, settled, conditions, [*_narrowed(dims, settled), *notes])
 
 
 _REWRITTEN = "what hangs on data here was made into real control flow"
@@ -161,13 +180,15 @@ class _Exporter:
     module: Any
     call: Call
     wrappers: Sequence[Callable[[Any], AbstractContextManager[None]]] = ()
+    larger: bool = False
+    """capture with more of whatever is open than the example has"""
 
     def settled(self, dims: tuple[OpenDim, ...], strategy: _Strategy) -> tuple[Any, tuple[OpenDim, ...]]:
         """The program, and the dims as the network bounds them."""
         for left in reversed(range(_MAX_REFINEMENTS)):
             try:
                 return self._exported(dims, strategy), dims
-            except torch._dynamo.exc.UserError as error:
+            except (torch._dynamo.exc.UserError, AssertionError) as error:
                 narrowed, frozen = refined(dims, str(error))
                 if frozen or narrowed == dims or not left:
                     raise
@@ -175,7 +196,8 @@ class _Exporter:
         raise AssertionError("the last refinement returns or raises")
 
     def _exported(self, dims: Sequence[OpenDim], strategy: _Strategy) -> Any:
-        args, kwargs = self.call.filled([tensor.contiguous() for tensor in widened_example(self.call, dims)])
+        example = widened_example(self.call, dims, larger=self.larger)
+        args, kwargs = self.call.filled([tensor.contiguous() for tensor in example])
         with ExitStack() as stack:
             stack.enter_context(inference(self.module))
             for prepared in (exporting, open_pools):
@@ -186,19 +208,18 @@ class _Exporter:
                 stack.enter_context(wrapper(self.module))
             decided = stack.enter_context(heard_guards())
             shapes = torch_shapes(self.module.forward, self.call, dims) if dims else None
+            deferring = {"prefer_deferred_runtime_asserts_over_guards": True} if strategy.deferred else {}
             try:
-                return torch.export.export(
-                    self.module,
-                    args,
-                    kwargs or None,
-                    dynamic_shapes=shapes,
-                    strict=strategy.strict,
-                    prefer_deferred_runtime_asserts_over_guards=strategy.deferred,
+                program = torch.export.export(
+                    self.module, args, kwargs or None, dynamic_shapes=shapes, strict=strategy.strict, **deferring
                 )
             except torch._dynamo.exc.UserError as error:
                 for place in decided:
                     add_note(error, DECIDED + place)
                 raise
+        if fixed := fixed_dims(program, self.call, dims):
+            raise DimFixed(fixed, (decided or [""])[-1])
+        return program
 
 
 def _dims_of(program: Any, call: Call) -> tuple[OpenDim, ...]:

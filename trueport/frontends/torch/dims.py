@@ -7,6 +7,7 @@ itself bounds (a kernel needs three rows) is narrowed to that and noted; one tha
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,16 @@ from trueport.errors import UsageError
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.call import Call
 
-__all__ = ["OpenDim", "open_dims", "parse_dynamic", "refined", "resized", "torch_shapes", "widened_example"]
+__all__ = [
+    "OpenDim",
+    "fixed_dims",
+    "open_dims",
+    "parse_dynamic",
+    "refined",
+    "resized",
+    "torch_shapes",
+    "widened_example",
+]
 
 _WORD = re.compile(r"(?P<input>\w+)\.(?P<axis>\d+)=(?P<name>[A-Za-z_]\w*)(\((?P<low>\d*)\.\.(?P<high>\d*)\))?")
 
@@ -133,11 +143,33 @@ def resized(call: Call, dims: Sequence[OpenDim], sizes: Mapping[str, int]) -> li
     return made
 
 
-def widened_example(call: Call, dims: Sequence[OpenDim]) -> list[Any]:
-    """The example with two of whatever is open and has none or one: those sizes PyTorch takes for fixed."""
+def widened_example(call: Call, dims: Sequence[OpenDim], *, larger: bool = False) -> list[Any]:
+    """The example with two of whatever is open and has none or one: those sizes PyTorch takes for fixed.
+
+    ``larger``: with so many that no size which a few steps make of it is one, either, and no two are the same.
+    """
     held = dict(zip(call.names, call.tensors, strict=True))
-    small = {dim.name: 2 for dim in dims if held[dim.input].shape[dim.axis] < 2}
+    least = dict(zip(dict.fromkeys(dim.name for dim in dims), _LARGER if larger else itertools.repeat(2), strict=False))
+    small = {
+        dim.name: least[dim.name]
+        for dim in dims
+        if held[dim.input].shape[dim.axis] < least.get(dim.name, 0) <= (dim.high or least[dim.name])
+    }
     return [tensor.clone() for tensor in resized(call, dims, small)]
+
+
+_LARGER = (11, 13, 17, 19, 23, 29)
+
+
+def fixed_dims(program: Any, call: Call, dims: Sequence[OpenDim]) -> dict[str, int]:
+    """Return the dims that should be open and are not in a captured program, with their sizes."""
+    nodes = {node.name: node for node in program.graph.nodes}
+    shapes = {
+        name: getattr(nodes[given].meta.get("val"), "shape", ()) if given in nodes else ()
+        for given, name in zip(program.graph_signature.user_inputs, call.names, strict=True)
+    }
+    sizes = {dim.name: shapes[dim.input][dim.axis] for dim in dims if dim.axis < len(shapes[dim.input])}
+    return {name: int(size) for name, size in sizes.items() if isinstance(size, int) or size.node.expr.is_number}
 
 
 def refined(dims: Sequence[OpenDim], message: str) -> tuple[tuple[OpenDim, ...], list[str]]:
@@ -155,7 +187,16 @@ def refined(dims: Sequence[OpenDim], message: str) -> tuple[tuple[OpenDim, ...],
             re.findall(r"Not all values of (\w+) = \S+ in the specified range.* satisfy .* != [01]\.", message)
         )
         made = tuple(replace(dim, low=dim.low + 1) if dim.name in singular else dim for dim in dims)
+    if made == tuple(dims) and (found := _FRACTION.search(message)):
+        least = -(-int(found["above"]) // int(found["below"]))
+        made = tuple(
+            replace(dim, low=max(dim.low, least)) if dim.name in found.group("name", "other") else dim for dim in dims
+        )
     return made, frozen
+
+
+_FRACTION = re.compile(r"got <=? for (?:(?P<name>\w+) < )?(?P<above>\d+)/(?P<below>\d+)(?: <= (?P<other>\w+))?")
+"""PyTorch fails on a bound that is no whole number, and says only which."""
 
 
 def _bounds(what: str) -> dict[str, Any]:

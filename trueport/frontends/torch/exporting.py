@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from trueport.frontends.torch._torch import torch
-from trueport.frontends.torch.normalization import open_batch_norms
 from trueport.frontends.torch.quantization import open_quantized
 from trueport.frontends.torch.quiet import quiet
 from trueport.frontends.torch.recurrence import open_sequences
+from trueport.frontends.torch.symbolic_kernels import symbolic_kernels
 from trueport.versions.torch import int64_indices, without_triton
 
 __all__ = ["exporting"]
@@ -18,5 +18,5 @@ __all__ = ["exporting"]
 @contextmanager
 def exporting() -> Iterator[None]:
     """Within it PyTorch's exporter is quiet, keeps sizes open, and types every value as its kernels do."""
-    with without_triton(), quiet(), open_sequences(), open_batch_norms(), open_quantized(), int64_indices(torch):
+    with without_triton(), quiet(), open_sequences(), symbolic_kernels(), open_quantized(), int64_indices(torch):
         yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from trueport.errors import ConversionError
@@ -11,7 +11,7 @@ from trueport.frontends.torch.dims import OpenDim, refined
 from trueport.frontends.torch.places import is_users, quoted_lines
 from trueport.quoting import one_line, plain_text
 
-__all__ = ["DECIDED", "explain", "place_of"]
+__all__ = ["DECIDED", "DimFixed", "explain", "fixes_dim", "place_of"]
 
 DECIDED = "decided at "
 """Begins a note on an exception: the line where PyTorch fixed a size."""
@@ -71,21 +71,34 @@ def _tell_data_dependent(failure: Exception, dims: Sequence[OpenDim]) -> tuple[s
     )
 
 
-def _fixes_dim(failure: Exception) -> bool:
-    return "Constraints violated" in str(failure)
+class DimFixed(ConversionError):
+    """PyTorch captured a program in which a dim that should stay open is a number, and did not say so."""
+
+    def __init__(self, sizes: Mapping[str, int], where: str) -> None:
+        frozen = "; ".join(f"{name} = {size}" for name, size in sizes.items())
+        super().__init__(_FIXED + frozen, where=where, remedy=_LEAVE_OPEN)
+
+
+_FIXED = "a dim that should stay open gets fixed here: "
+_LEAVE_OPEN = (
+    "use the size as it is, without int(), len() or a comparison (x.size(0), x.flatten(1), -1 in reshape), "
+    "or leave the dim out of the dynamic ones"
+)
+
+
+def fixes_dim(failure: Exception) -> bool:
+    """True where the example's sizes are to blame: at others the program may be captured."""
+    told = str(failure)
+    return isinstance(failure, DimFixed) or "Constraints violated" in told or " not in range [" in told
 
 
 def _tell_fixed(failure: Exception, dims: Sequence[OpenDim]) -> tuple[str, str]:
     frozen = refined(dims, str(failure))[1]
-    return (
-        f"a dim that should stay open gets fixed here: {'; '.join(frozen) or _short(failure)}",
-        "use the size as it is, without int(), len() or a comparison (x.size(0), x.flatten(1), -1 in reshape), "
-        "or leave the dim out of the dynamic ones",
-    )
+    return _FIXED + ("; ".join(frozen) or _short(failure)), _LEAVE_OPEN
 
 
 _Rule = tuple[Callable[[Exception], bool], Callable[[Exception, Sequence[OpenDim]], tuple[str, str]]]
 _RULES: tuple[_Rule, ...] = (
     (_data_dependent, _tell_data_dependent),
-    (_fixes_dim, _tell_fixed),
+    (fixes_dim, _tell_fixed),
 )

@@ -17,12 +17,14 @@ import onnx_ir as ir
 from trueport.errors import ConversionError, Unsupported
 from trueport.fidelity import EXACT, UNSUPPORTED, Loss
 from trueport.frontends.torch._torch import torch
+from trueport.frontends.torch.agreement import refuse_disagreement
 from trueport.frontends.torch.capture import TorchCaptured
 from trueport.frontends.torch.exporter_faults import exact_numbers, exporter_mended
 from trueport.frontends.torch.exporting import exporting
 from trueport.frontends.torch.places import line_of
 from trueport.frontends.torch.quantization import known_quantized_operators
 from trueport.frontends.torch.registry import TORCH_COMPLEX
+from trueport.frontends.torch.scalars import spell_out_vectors
 from trueport.frontends.torch.script import translate_script
 from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.marks import mark_trained
@@ -72,6 +74,7 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
         }
         for domain in (_TORCH, TORCH_COMPLEX)
     )
+    spell_out_vectors(captured.program)
     refused: dict[Any, Finding] = {}
     for _ in range(_MAX_REFUSED):
         try:
@@ -87,6 +90,10 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
         raise Unsupported(list(refused.values()))
     # A module that writes into what it keeps was refused when it was run on its example.
     assert not program.exported_program.graph_signature.buffers_to_mutate
+    if captured.conditions:
+        # An operator of PyTorch that holds for all sizes may be made of steps that hold for the example's alone.
+        args = captured.module, captured.call, program.exported_program, captured.dims, captured.conditions
+        refuse_disagreement(*args)
     model = program.model
     exact_numbers(model)
     for graph in (model.graph, *(function.graph for function in model.functions.values())):

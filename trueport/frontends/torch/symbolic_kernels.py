@@ -1,0 +1,67 @@
+"""Kernels of composite operators for tensors whose sizes are symbols: PyTorch's own ask for numbers, which fixes sizes.
+
+A batch norm asks whether there is an element at all, max_pool1d reads the length of its input.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from trueport.frontends.torch._torch import torch
+
+__all__ = ["symbolic_kernels"]
+
+
+@contextmanager
+def symbolic_kernels() -> Iterator[None]:
+    """Within it such operators of a captured program leave all sizes open."""
+    aten, key = torch.ops.aten, torch._C.DispatchKey.CompositeImplicitAutograd
+    kernels: dict[Any, Callable[..., Any]] = {
+        aten.batch_norm.default: _batch_norm,
+        aten.max_pool1d.default: _max_pool1d,
+    }
+    for operator, kernel in kernels.items():
+        operator.py_impl(key)(kernel)
+    try:
+        yield
+    finally:
+        for operator in kernels:
+            operator.py_kernels.pop(key)
+            operator._dispatch_cache.clear()
+
+
+def _batch_norm(
+    x: Any, weight: Any, bias: Any, mean: Any, variance: Any, training: bool, momentum: float, eps: float, cudnn: bool
+) -> Any:
+    aten = torch.ops.aten
+    if training or not _is_symbolic(x):
+        key = torch._C.DispatchKey.CompositeImplicitAutograd
+        return aten.batch_norm.default._op_dk(key, x, weight, bias, mean, variance, training, momentum, eps, cudnn)
+    if isinstance(x, torch._subclasses.fake_tensor.FakeTensor):
+        return torch.empty_like(x)
+    return aten._native_batch_norm_legit_no_training.default(x, weight, bias, mean, variance, momentum, eps)[0]
+
+
+def _max_pool1d(
+    x: Any,
+    kernel: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Any:
+    """By the pool of pictures, of one row."""
+    aten = torch.ops.aten
+    if not _is_symbolic(x):
+        key = torch._C.DispatchKey.CompositeImplicitAutograd
+        return aten.max_pool1d.default._op_dk(key, x, kernel, stride, padding, dilation, ceil_mode)
+    strides = [1, *(stride or kernel)]
+    pooled = aten.max_pool2d.default(x.unsqueeze(-2), [1, *kernel], strides, [0, *padding], [1, *dilation], ceil_mode)
+    return pooled.squeeze(-2)
+
+
+def _is_symbolic(x: Any) -> bool:
+    kinds = torch._subclasses.fake_tensor.FakeTensor, torch._subclasses.functional_tensor.FunctionalTensor
+    return isinstance(x, kinds)
