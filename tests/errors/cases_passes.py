@@ -25,10 +25,10 @@ _PIXELS = (1, 1, 2, 2)
 def _lowered(name: str, build: Callable[[Any, Any], Any], opset: int = 13, shape: tuple[int, ...] = (4,)) -> Case:
     """A TensorFlow function whose one operation a user's handler translates: by any nodes that ONNX has."""
 
-    def sin(t: Any, x: Any) -> Any:
-        return t.op.Reshape(t.op.Cast(build(t.op, x), to=_D.FLOAT), t.op.Shape(x))
-
     def provoke() -> None:
+        def sin(t: Any, x: Any) -> Any:
+            return t.op.Reshape(t.op.Cast(build(t.op, x), to=_D.FLOAT), t.op.Shape(x))
+
         mine = ModuleType(__name__)
         vars(mine).update(sin=maps("Sin", domain="tf")(sin))
         source = tf.function(lambda x: tf.sin(x, name="mine"), input_signature=[tf.TensorSpec(shape, name="x")])

@@ -95,6 +95,8 @@ def _lasting(text: str, folder: Path) -> str:
     text = text.replace(f"onnx {onnx.__version__}", "onnx <version>").replace(np.__version__, "<numpy>")
     text = re.sub(r'(\.py:|\.py", line )\d+', r"\1<line>", text)
     text = re.sub(r"held \d+ MB", "held <some> MB", text)
+    # TorchScript numbers the types of a process.
+    text = re.sub(r"/___torch_mangle_\d+", "", text)
     return re.sub(r"0x[0-9a-f]{6,}", "0x…", text)
 
 

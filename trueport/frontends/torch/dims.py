@@ -163,11 +163,10 @@ _LARGER = (11, 13, 17, 19, 23, 29)
 
 def fixed_dims(program: Any, call: Call, dims: Sequence[OpenDim]) -> dict[str, int]:
     """Return the dims that should be open and are not in a captured program, with their sizes."""
-    nodes = {node.name: node for node in program.graph.nodes}
-    shapes = {
-        name: getattr(nodes[given].meta.get("val"), "shape", ()) if given in nodes else ()
-        for given, name in zip(program.graph_signature.user_inputs, call.names, strict=True)
-    }
+    nodes = {node.name: node.meta.get("val") for node in program.graph.nodes}
+    given = [nodes.get(name) for name in program.graph_signature.user_inputs if isinstance(name, str)]
+    tensors = [value for value in given if isinstance(value, torch.Tensor)]
+    shapes = {name: tensor.shape for name, tensor in zip(call.names, tensors, strict=True)}
     sizes = {dim.name: shapes[dim.input][dim.axis] for dim in dims if dim.axis < len(shapes[dim.input])}
     return {name: int(size) for name, size in sizes.items() if isinstance(size, int) or size.node.expr.is_number}
 
