@@ -28,6 +28,7 @@ LEVELS = {
     "ir": 1,
     "consent": 2,
     "mapping": 3,
+    "formulas": 4,
     "stages": 4,
     "passes": 4,
     "runtimes": 4,
@@ -104,6 +105,17 @@ def test_imports_point_one_way(path: Path) -> None:
         if there not in LEVELS:
             continue
         assert there == here or LEVELS[there] < LEVELS[here], f"{here} imports {module}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_frontend_does_not_import_another(path: Path) -> None:
+    here = path.relative_to(ROOT).parts
+    if here[0] != "frontends" or len(here) == 2:
+        return
+    for module in imported(path):
+        parts = module.split(".")
+        if parts[:2] == ["trueport", "frontends"] and len(parts) > 2:
+            assert parts[2] == here[1], f"{'/'.join(here)} imports {module}"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tests.frontends.harness import agree
 from trueport.errors import TrueportError
-from trueport.frontends.tensorflow.texts import literals
+from trueport.formulas.texts import literals
 
 
 def _s(*items: Any) -> np.ndarray:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import onnx_ir as ir
 
 from trueport.errors import ConversionError
 
-__all__ = ["COMPLEX_PARTS", "check_type", "is_tensor_type", "numpy_of", "onnx_type", "tf_type"]
+__all__ = ["COMPLEX_PARTS", "check_type", "is_tensor_type", "onnx_type", "tf_type"]
 
 _D = ir.DataType
 
@@ -77,14 +76,3 @@ def onnx_type(dtype: Any) -> ir.DataType:
 def tf_type(dtype: ir.DataType) -> str:
     """TensorFlow's name for an ONNX element type."""
     return next(name for name, known in _TYPES.items() if known == dtype)
-
-
-def numpy_of(array: Any) -> np.ndarray:
-    """An array with plain strings in place of TensorFlow's bytes."""
-    found = np.asarray(array)
-    if found.dtype.kind in "SO":
-        plain = [item.decode("utf-8", "surrogateescape") if isinstance(item, bytes) else item for item in found.ravel()]
-        made = np.empty(len(plain), object)
-        made[:] = plain
-        return made.reshape(found.shape)
-    return found

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.formulas.texts import numpy_of
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.dtypes import is_tensor_type, numpy_of
+from trueport.frontends.tensorflow.dtypes import is_tensor_type
 from trueport.frontends.tensorflow.eager import run_operation
 from trueport.frontends.tensorflow.nodes import SourceNode
 from trueport.ir.build import known_array

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.formulas.images.spatial import size_at
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.spatial import size_at
 
 __all__ = ["along_axes", "computed_places", "nearest_places", "resampled", "static_sizes", "takes_the_same"]
 

@@ -10,8 +10,9 @@ import onnx_ir as ir
 
 from trueport.errors import ConversionError
 from trueport.fidelity import BITWISE, Loss
+from trueport.formulas.texts import numpy_of
 from trueport.frontends.tensorflow.capture import Captured
-from trueport.frontends.tensorflow.dtypes import is_tensor_type, numpy_of
+from trueport.frontends.tensorflow.dtypes import is_tensor_type
 from trueport.frontends.tensorflow.translate import Translator
 from trueport.frontends.tensorflow.values import Opaque, Pair, Resource, Translated, Unknown
 from trueport.ir.build import Builder

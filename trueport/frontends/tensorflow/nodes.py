@@ -11,8 +11,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.errors import ConversionError
+from trueport.formulas.texts import numpy_of
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, numpy_of, onnx_type
+from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, is_tensor_type, onnx_type
 from trueport.frontends.tensorflow.locations import location_of
 from trueport.frontends.tensorflow.values import Translated
 from trueport.ir.places import place

@@ -11,19 +11,14 @@ Unknown     the result of an operation that was refused: what depends on it is o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
+from trueport.formulas.pairs import Pair
+
 __all__ = ["Listing", "Opaque", "Pair", "Resource", "Translated", "Unknown"]
-
-
-class Pair(NamedTuple):
-    """A complex tensor."""
-
-    real: ir.Value
-    imag: ir.Value
 
 
 @dataclass

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.formulas.texts import numpy_of
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.dtypes import numpy_of, onnx_type, tf_type
+from trueport.frontends.tensorflow.dtypes import onnx_type, tf_type
 from trueport.frontends.tensorflow.values import Resource, Translated
 from trueport.ir.build import text_tensor
 

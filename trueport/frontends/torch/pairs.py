@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import onnx_ir as ir
 
-from trueport.frontends.tensorflow.numeric import in_double, is_double
+from trueport.formulas.numeric import in_double, is_double
 from trueport.frontends.torch.plane import hypotenuse
 from trueport.frontends.torch.recording import TorchTranslation
 

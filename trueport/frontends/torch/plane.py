@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.frontends.tensorflow import circular
+from trueport.formulas.special import circular
 from trueport.frontends.torch.recording import TorchTranslation
 
 __all__ = ["angle", "hypotenuse", "is_minus"]

@@ -19,7 +19,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.errors import ConversionError
-from trueport.frontends.tensorflow.context import Translation
+from trueport.formulas.writer import Writer
 from trueport.ir.build import Builder
 
 __all__ = ["TorchTranslation", "recorded"]
@@ -45,7 +45,7 @@ def recorded(handler: Handler) -> Handler:
     return call
 
 
-class TorchTranslation(Translation):
+class TorchTranslation(Writer):
     """One of PyTorch's operators on its way into the ONNX graph."""
 
     def __init__(self, op: Builder, name: str) -> None:
@@ -56,7 +56,7 @@ class TorchTranslation(Translation):
     def extensions(self) -> bool:
         return False
 
-    def inside(self, inputs: Sequence[ir.Value] = ()) -> Translation:
+    def inside(self, inputs: Sequence[ir.Value] = ()) -> TorchTranslation:
         """The same operator with ``op`` building a graph of its own; see ``close``."""
         return TorchTranslation(self.op.inside(inputs), self._name)
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
-from trueport.frontends.tensorflow.borders import padded_by
+from trueport.formulas.images.borders import padded_by
+from trueport.formulas.images.dilation import convolved_whole, note_blocks
+from trueport.formulas.images.spatial import channels_first, restored
+from trueport.formulas.indexing.shapes import Item, dim_elements, divided, multiplied, reshaped
+from trueport.formulas.indexing.slices import LAST, Span, sliced
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.dilation import convolved_whole, note_blocks
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.shapes import Item, dim_elements, divided, multiplied, reshaped
-from trueport.frontends.tensorflow.slices import LAST, Span, sliced
-from trueport.frontends.tensorflow.spatial import channels_first, restored
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -7,11 +7,9 @@ import math
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
-from trueport.frontends.tensorflow import circular, numeric
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import COMPLEX
-from trueport.frontends.tensorflow.numeric import is_double
-from trueport.frontends.tensorflow.pairs import (
+from trueport.formulas import numeric
+from trueport.formulas.numeric import is_double
+from trueport.formulas.pairs import (
     add,
     bilinear,
     by_part,
@@ -27,6 +25,9 @@ from trueport.frontends.tensorflow.pairs import (
     subtract,
     times_i,
 )
+from trueport.formulas.special import circular
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.nodes import COMPLEX
 from trueport.frontends.tensorflow.values import Pair
 from trueport.mapping.declare import maps
 

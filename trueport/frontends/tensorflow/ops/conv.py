@@ -8,10 +8,8 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, accumulation
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.dilation import note_convolution
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.spatial import (
+from trueport.formulas.images.dilation import note_convolution
+from trueport.formulas.images.spatial import (
     as_line,
     channel_axis,
     channels_first,
@@ -20,7 +18,9 @@ from trueport.frontends.tensorflow.spatial import (
     restored,
     spatial,
 )
-from trueport.frontends.tensorflow.windows import extents, padding_attributes, without_unreached
+from trueport.formulas.images.windows import extents, padding_attributes, without_unreached
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.nodes import TF
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -9,10 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, accumulation
-from trueport.frontends.tensorflow.affine import element_of
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.spatial import (
+from trueport.formulas.images.spatial import (
     as_line,
     channel_axis,
     channels_first,
@@ -22,7 +19,10 @@ from trueport.frontends.tensorflow.spatial import (
     size_at,
     spatial,
 )
-from trueport.frontends.tensorflow.windows import extents
+from trueport.formulas.images.windows import extents
+from trueport.frontends.tensorflow.affine import element_of
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.nodes import TF
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,10 +6,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
+from trueport.formulas.indexing.indices import joined, limited, only, positions, shaped, size_of
+from trueport.formulas.indexing.segments import filled, merged, row_count, row_numbers
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import joined, limited, only, positions, shaped, size_of
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.segments import filled, merged, row_count, row_numbers
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,8 +6,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
+from trueport.formulas.indexing.indices import joined, positions, size_of
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import joined, positions, size_of
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.mapping.declare import maps
 

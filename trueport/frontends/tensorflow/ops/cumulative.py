@@ -6,11 +6,11 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, accumulation
+from trueport.formulas.images.spatial import size_at
+from trueport.formulas.indexing.indices import integer_of
+from trueport.formulas.numeric import log1p
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import integer_of
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.numeric import log1p
-from trueport.frontends.tensorflow.spatial import size_at
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

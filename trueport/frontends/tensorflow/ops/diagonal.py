@@ -6,10 +6,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
+from trueport.formulas.indexing.shapes import dim_elements, reshaped
+from trueport.formulas.linear.diagonals import Band, plus, put, scalar, taken
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.diagonals import Band, plus, put, scalar, taken
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.shapes import dim_elements, reshaped
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, accumulation
+from trueport.formulas.linear.matrices import Size, multiplied, regrouped, sizes_of, transposed
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.matrices import Size, multiplied, regrouped, sizes_of, transposed
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.mapping.declare import maps
 

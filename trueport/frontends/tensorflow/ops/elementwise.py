@@ -8,11 +8,11 @@ from collections.abc import Callable
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, BITWISE, accumulation, ulps
-from trueport.frontends.tensorflow import numeric
+from trueport.formulas import numeric
+from trueport.formulas.integers import integer_power, never_negative
+from trueport.formulas.numeric import is_float, widened
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.integers import integer_power, never_negative
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.numeric import is_float, widened
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,9 +6,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE, ulps
+from trueport.formulas.indexing.shapes import dim_vector, shape_operand
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.shapes import dim_vector, shape_operand
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 

@@ -6,8 +6,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
+from trueport.formulas.farmhash import bucket, fingerprint_of_decimal
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.farmhash import bucket, fingerprint_of_decimal
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.searches import searched_keys
 from trueport.frontends.tensorflow.tables import looked_up

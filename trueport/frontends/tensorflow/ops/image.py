@@ -6,11 +6,11 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_DATA, AGAINST_LARGEST, BITWISE, accumulation, ulps
-from trueport.frontends.tensorflow.colours import hsv_of, rgb_of, split_channels
+from trueport.formulas.images.colours import hsv_of, rgb_of, split_channels
+from trueport.formulas.images.sampling import as_float, index_of, number
+from trueport.formulas.images.spatial import size_at
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.sampling import as_float, index_of, number
-from trueport.frontends.tensorflow.spatial import size_at
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

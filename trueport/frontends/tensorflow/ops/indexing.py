@@ -5,8 +5,8 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
+from trueport.formulas.indexing.indices import gathered, integer_of, positions, within
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import gathered, integer_of, positions, within
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.values import Translated
 from trueport.frontends.tensorflow.variables import read_variable

@@ -5,10 +5,10 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
+from trueport.formulas.images.spatial import channel_vector
+from trueport.formulas.linear.matrices import multiplied, swapped
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.matrices import multiplied, swapped
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.spatial import channel_vector
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

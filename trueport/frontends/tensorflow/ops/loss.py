@@ -6,9 +6,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
+from trueport.formulas.numeric import log_softmax
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.numeric import log_softmax
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
-from trueport.frontends.tensorflow.borders import padded_by
+from trueport.formulas.images.borders import padded_by
+from trueport.formulas.indexing.slices import FIRST
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.slices import FIRST
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -9,11 +9,11 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE, ulps
+from trueport.formulas.images.spatial import size_at
+from trueport.formulas.images.windows import extents, same_pads
+from trueport.formulas.indexing.indices import shaped
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import shaped
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.spatial import size_at
-from trueport.frontends.tensorflow.windows import extents, same_pads
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 

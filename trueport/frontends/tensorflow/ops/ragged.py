@@ -6,10 +6,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE, accumulation
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import joined, only, positions, size_of
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.partitions import (
+from trueport.formulas.indexing.indices import joined, only, positions, size_of
+from trueport.formulas.indexing.partitions import (
     Level,
     coordinates,
     level_of_rows,
@@ -18,6 +16,8 @@ from trueport.frontends.tensorflow.partitions import (
     ranges,
     splits_of,
 )
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.nodes import TF
 from trueport.ir.dtypes import FLOATS
 from trueport.mapping.declare import maps
 

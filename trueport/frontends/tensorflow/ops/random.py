@@ -11,8 +11,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import EXACT
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.drawing import (
+from trueport.formulas.random_numbers import (
     full_integers,
     integers_between,
     normal,
@@ -20,6 +19,7 @@ from trueport.frontends.tensorflow.drawing import (
     truncated_normal,
     uniform,
 )
+from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.values import Translated
 from trueport.mapping.declare import maps

@@ -5,9 +5,9 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
+from trueport.formulas.numeric import is_float
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.numeric import is_float
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -8,6 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_PLACES, BITWISE, accumulation
+from trueport.formulas.images.spatial import channels_first, restored
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.interpolate import (
@@ -19,7 +20,6 @@ from trueport.frontends.tensorflow.interpolate import (
     takes_the_same,
 )
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.spatial import channels_first, restored
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,12 +6,12 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_PLACES, BITWISE, accumulation
+from trueport.formulas.images.sampling import Pixels, as_float, index_of, number, rounded, within
+from trueport.formulas.images.spatial import size_at
+from trueport.formulas.images.suppression import padded_to, selected, softly_selected
+from trueport.formulas.indexing.indices import shaped
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import shaped
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.sampling import Pixels, as_float, index_of, number, rounded, within
-from trueport.frontends.tensorflow.spatial import size_at
-from trueport.frontends.tensorflow.suppression import padded_to, selected, softly_selected
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,10 +6,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
+from trueport.formulas.indexing.indices import joined, only, shaped, size_of, within
+from trueport.formulas.indexing.segments import HALVES, filled, linear, merged, row_count
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import joined, only, shaped, size_of, within
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.segments import HALVES, filled, linear, merged, row_count
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -9,10 +9,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
+from trueport.formulas.indexing.indices import gathered
+from trueport.formulas.indexing.segments import counted, merged, row_count, segments
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import gathered
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.segments import counted, merged, row_count, segments
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 

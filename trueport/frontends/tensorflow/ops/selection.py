@@ -6,8 +6,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
+from trueport.formulas.indexing.indices import integer_of
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import integer_of
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.mapping.declare import maps
 

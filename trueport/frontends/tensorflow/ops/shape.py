@@ -9,9 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.shapes import (
+from trueport.formulas.indexing.shapes import (
     Element,
     Item,
     dim_elements,
@@ -21,6 +19,8 @@ from trueport.frontends.tensorflow.shapes import (
     shape_operand,
     vector,
 )
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.nodes import TF
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

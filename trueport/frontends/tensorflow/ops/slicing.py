@@ -9,9 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.shapes import (
+from trueport.formulas.indexing.shapes import (
     Dim,
     Element,
     Item,
@@ -21,7 +19,9 @@ from trueport.frontends.tensorflow.shapes import (
     reshaped,
     vector,
 )
-from trueport.frontends.tensorflow.slices import LAST, Masks, Pick, Span, Spec, after, resolved, sliced
+from trueport.formulas.indexing.slices import LAST, Masks, Pick, Span, Spec, after, resolved, sliced
+from trueport.frontends.tensorflow.context import Translation
+from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.values import Translated
 from trueport.frontends.tensorflow.variables import read_variable, write_variable
 from trueport.mapping.declare import maps

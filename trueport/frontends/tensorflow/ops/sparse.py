@@ -6,11 +6,11 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
+from trueport.formulas.indexing.indices import integer_of, positions, size_of
+from trueport.formulas.indexing.segments import filled, linear, merged
+from trueport.formulas.indexing.sparse import Sparse, cut, dim, order_of, rank_of, unraveled
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import integer_of, positions, size_of
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.segments import filled, linear, merged
-from trueport.frontends.tensorflow.sparse import Sparse, cut, dim, order_of, rank_of, unraveled
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,11 +6,11 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
+from trueport.formulas.indexing.indices import gathered, joined, only, shaped
+from trueport.formulas.indexing.segments import filled, linear, merged, segments
+from trueport.formulas.indexing.sparse import Sparse, added, dim, rank_of, stretched, union, unraveled
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.indices import gathered, joined, only, shaped
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.segments import filled, linear, merged, segments
-from trueport.frontends.tensorflow.sparse import Sparse, added, dim, rank_of, stretched, union, unraveled
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

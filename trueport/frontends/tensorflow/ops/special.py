@@ -8,10 +8,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, ulps
-from trueport.frontends.tensorflow import bessel, error_function, gamma, incomplete, integrals
+from trueport.formulas.numeric import in_double, is_double
+from trueport.formulas.special import bessel, error_function, gamma, incomplete, integrals
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.numeric import in_double, is_double
 from trueport.ir.marks import mark
 from trueport.mapping.declare import maps
 

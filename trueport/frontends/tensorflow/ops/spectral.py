@@ -6,10 +6,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_DATA, APPROXIMATE, accumulation
+from trueport.formulas.linear.factoring import householder
+from trueport.formulas.linear.jacobi import eigen, singular
+from trueport.formulas.linear.matrices import swapped
 from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.factoring import householder
-from trueport.frontends.tensorflow.jacobi import eigen, singular
-from trueport.frontends.tensorflow.matrices import swapped
 from trueport.frontends.tensorflow.nodes import TF
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps

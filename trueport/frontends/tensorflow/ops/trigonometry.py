@@ -8,10 +8,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, ulps
-from trueport.frontends.tensorflow import circular
+from trueport.formulas.numeric import is_double, widened
+from trueport.formulas.special import circular
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.numeric import is_double, widened
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,10 +6,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
+from trueport.formulas.indexing.shapes import Element, Item, dim_elements, elements, vector
+from trueport.formulas.indexing.slices import FIRST, LAST, Span, sliced
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.shapes import Element, Item, dim_elements, elements, vector
-from trueport.frontends.tensorflow.slices import FIRST, LAST, Span, sliced
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,8 +6,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import ulps
-from trueport.frontends.tensorflow import error_function
-from trueport.frontends.tensorflow.numeric import is_double, log1p, widened
+from trueport.formulas.numeric import is_double, log1p, widened
+from trueport.formulas.special import error_function
 from trueport.frontends.torch.numbers import as_float
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch

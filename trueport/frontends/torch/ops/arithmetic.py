@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import ulps
-from trueport.frontends.tensorflow.numeric import in_double, is_float, widened
+from trueport.formulas.numeric import in_double, is_float, widened
 from trueport.frontends.torch.numbers import as_float, promoted
 from trueport.frontends.torch.plane import angle, hypotenuse, is_minus
 from trueport.frontends.torch.recording import TorchTranslation, recorded

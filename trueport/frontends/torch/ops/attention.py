@@ -6,8 +6,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
-from trueport.frontends.tensorflow.matrices import swapped
-from trueport.frontends.tensorflow.numeric import is_float
+from trueport.formulas.linear.matrices import swapped
+from trueport.formulas.numeric import is_float
 from trueport.frontends.torch.numbers import factor
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, accumulation, ulps
-from trueport.frontends.tensorflow.numeric import log1p
+from trueport.formulas.numeric import log1p
 from trueport.frontends.torch.pairs import bilinear, joined, magnitude, parts, quotient
 from trueport.frontends.torch.plane import angle, hypotenuse, is_minus
 from trueport.frontends.torch.recording import TorchTranslation, recorded

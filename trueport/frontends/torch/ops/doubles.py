@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, accumulation, ulps
-from trueport.frontends.tensorflow.numeric import expm1, is_double, log1p, widened
+from trueport.formulas.numeric import expm1, is_double, log1p, widened
 from trueport.frontends.torch.numbers import as_float, factor
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch

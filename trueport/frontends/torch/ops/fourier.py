@@ -13,7 +13,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
-from trueport.frontends.tensorflow.matrices import transposed
+from trueport.formulas.linear.matrices import transposed
 from trueport.frontends.torch.pairs import joined, parts
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch

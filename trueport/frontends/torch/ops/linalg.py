@@ -12,11 +12,11 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
-from trueport.frontends.tensorflow import factoring, jacobi
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.matrices import diagonal, identity_like, swapped
-from trueport.frontends.tensorflow.numeric import via
-from trueport.frontends.tensorflow.repeating import repeated
+from trueport.formulas.linear import factoring, jacobi
+from trueport.formulas.linear.matrices import diagonal, identity_like, swapped
+from trueport.formulas.numeric import via
+from trueport.formulas.repeating import repeated
+from trueport.formulas.writer import Writer
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 
@@ -59,7 +59,7 @@ def _swaps(t: TorchTranslation, rows: Value) -> Value:
     numbers = t.op.Unsqueeze(t.op.Range(0, t.op.Squeeze(size, [0]), 1), [1])
     start = t.op.Add(t.op.Mul(rows, 0), numbers)
 
-    def step(b: Translation, k: Value, values: list[Value]) -> list[Value]:
+    def step(b: Writer, k: Value, values: list[Value]) -> list[Value]:
         held, found = values
         here = b.op.Equal(numbers, k)
         wanted = b.op.Gather(rows, b.op.Unsqueeze(k, [0]), axis=axis)
@@ -168,7 +168,7 @@ def _with_swaps(t: TorchTranslation, b: Value, pivots: Value) -> Value:
     size = t.op.Squeeze(t.op.Shape(pivots, start=t.rank(pivots) - 1), [0])
     numbers = t.op.Unsqueeze(t.op.Range(0, size, 1), [1])
 
-    def step(body: Translation, k: Value, values: list[Value]) -> list[Value]:
+    def step(body: Writer, k: Value, values: list[Value]) -> list[Value]:
         held = values[0]
         other = body.op.Gather(at, body.op.Unsqueeze(k, [0]), axis=t.rank(at) - 2)
         source = body.op.Where(

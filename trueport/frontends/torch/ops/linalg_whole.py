@@ -6,9 +6,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
-from trueport.frontends.tensorflow import factoring, jacobi
-from trueport.frontends.tensorflow.matrices import identity_like, swapped
-from trueport.frontends.tensorflow.numeric import in_double
+from trueport.formulas.linear import factoring, jacobi
+from trueport.formulas.linear.matrices import identity_like, swapped
+from trueport.formulas.numeric import in_double
 from trueport.frontends.torch.ops.linalg import lu_of, pseudo_inverse, singular_values, solution
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch

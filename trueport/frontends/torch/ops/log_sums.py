@@ -9,9 +9,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, accumulation, ulps
-from trueport.frontends.tensorflow.matrices import transposed
-from trueport.frontends.tensorflow.numeric import expm1 as stable_expm1
-from trueport.frontends.tensorflow.numeric import in_double, is_float, log1p, widened
+from trueport.formulas.linear.matrices import transposed
+from trueport.formulas.numeric import expm1 as stable_expm1
+from trueport.formulas.numeric import in_double, is_float, log1p, widened
 from trueport.frontends.torch.numbers import as_float, promoted
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch

@@ -6,7 +6,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
-from trueport.frontends.tensorflow.numeric import is_float, widened
+from trueport.formulas.numeric import is_float, widened
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 

@@ -10,9 +10,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import ulps
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.numeric import in_double
-from trueport.frontends.tensorflow.repeating import repeated
+from trueport.formulas.numeric import in_double
+from trueport.formulas.repeating import repeated
+from trueport.formulas.writer import Writer
 from trueport.frontends.torch.numbers import as_float, promoted
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
@@ -30,35 +30,35 @@ class _Family:
 
     slope: float
     offset: float
-    step: Callable[[Translation, Value, Value, Value, Value], Value]
+    step: Callable[[Writer, Value, Value, Value, Value], Value]
     """from the builder, k, x, p(k) and p(k - 1)"""
     shifted: bool = False
     """of 2 x - 1"""
 
 
-def _chebyshev(t: Translation, k: Value, x: Value, p: Value, before: Value) -> Value:
+def _chebyshev(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
     made: Value = t.op.Sub(t.op.Mul(t.op.Mul(t.op.like(2, x), x), p), before)
     return made
 
 
-def _hermite(t: Translation, k: Value, x: Value, p: Value, before: Value) -> Value:
+def _hermite(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
     made: Value = t.op.Mul(t.op.like(2, x), t.op.Sub(t.op.Mul(x, p), t.op.Mul(k, before)))
     return made
 
 
-def _hermite_e(t: Translation, k: Value, x: Value, p: Value, before: Value) -> Value:
+def _hermite_e(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
     made: Value = t.op.Sub(t.op.Mul(x, p), t.op.Mul(k, before))
     return made
 
 
-def _laguerre(t: Translation, k: Value, x: Value, p: Value, before: Value) -> Value:
+def _laguerre(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
     one = t.op.like(1, x)
     lead = t.op.Sub(t.op.Add(t.op.Add(k, k), one), x)
     made: Value = t.op.Div(t.op.Sub(t.op.Mul(lead, p), t.op.Mul(k, before)), t.op.Add(k, one))
     return made
 
 
-def _legendre(t: Translation, k: Value, x: Value, p: Value, before: Value) -> Value:
+def _legendre(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
     one = t.op.like(1, x)
     lead = t.op.Mul(t.op.Add(t.op.Add(k, k), one), x)
     made: Value = t.op.Div(t.op.Sub(t.op.Mul(lead, p), t.op.Mul(k, before)), t.op.Add(k, one))
@@ -82,7 +82,7 @@ def _recurrence(t: TorchTranslation, family: _Family, x: Value, degree: Value) -
     second = t.op.Add(t.op.Mul(x, t.op.like(family.slope, x)), t.op.like(family.offset, x))
     most = t.op.Max(t.op.Sub(t.op.ReduceMax(degree, keepdims=0), 1), 0)
 
-    def step(b: Translation, number: Value, values: list[Value]) -> list[Value]:
+    def step(b: Writer, number: Value, values: list[Value]) -> list[Value]:
         k = b.op.Add(number, 1)
         following = family.step(b, b.op.Cast(k, to=ir.DataType.DOUBLE), x, values[0], values[1])
         on = b.op.Less(k, degree)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
-from trueport.frontends.tensorflow.numeric import widened
+from trueport.formulas.numeric import widened
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation, ulps
-from trueport.frontends.tensorflow.numeric import is_float
+from trueport.formulas.numeric import is_float
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
 

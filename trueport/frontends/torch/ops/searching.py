@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.iteration import any_of, iterate
-from trueport.frontends.tensorflow.matrices import transposed
-from trueport.frontends.tensorflow.numeric import is_float
+from trueport.formulas.iteration import any_of, iterate
+from trueport.formulas.linear.matrices import transposed
+from trueport.formulas.numeric import is_float
+from trueport.formulas.writer import Writer
 from trueport.frontends.torch.numbers import promoted
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
@@ -271,7 +271,7 @@ def _divisor(t: TorchTranslation, a: Value, b: Value) -> Value:
     zeros = t.op.Mul(t.op.Add(a, b), t.op.like(0, a))
     starts = [t.op.Abs(t.op.Add(a, zeros)), t.op.Abs(t.op.Add(b, zeros))]
 
-    def step(body: Translation, _: Value, x: Value, y: Value) -> list[Value]:
+    def step(body: Writer, _: Value, x: Value, y: Value) -> list[Value]:
         none = body.op.Equal(y, body.op.like(0, y))
         rest = body.op.Mod(x, body.op.Where(none, body.op.like(1, y), y))
         following = [body.op.Where(none, x, y), body.op.Where(none, y, rest)]

@@ -9,8 +9,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import ulps
-from trueport.frontends.tensorflow import bessel, error_function, gamma, incomplete
-from trueport.frontends.tensorflow.numeric import in_double, is_double
+from trueport.formulas.numeric import in_double, is_double
+from trueport.formulas.special import bessel, error_function, gamma, incomplete
 from trueport.frontends.torch.numbers import as_float, promoted
 from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch

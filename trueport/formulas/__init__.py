@@ -1,0 +1,1 @@
+"""Formulas written in ONNX's operators, shared by the frontends: they know no framework."""

@@ -1,0 +1,1 @@
+"""Pictures: windows, borders, sampling, colours."""

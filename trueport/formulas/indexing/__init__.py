@@ -1,0 +1,1 @@
+"""Indices, shapes, segments, sparse and ragged tensors."""
