@@ -46,8 +46,7 @@ def fingerprint_of_decimal(t: Writer, number: ir.Value) -> ir.Value:
     large = _large(t, (head(0, 8), head(8, 8), tail(0, 8), tail(8, 8)), scale)
     made = t.op.Where(t.op.Greater(length, _n(t, 16)), large, middle)
     made = t.op.Where(t.op.Less(length, _n(t, 8)), small, made)
-    found: ir.Value = t.op.Where(t.op.Less(length, _n(t, 4)), tiny, made)
-    return found
+    return t.op.Where(t.op.Less(length, _n(t, 4)), tiny, made)
 
 
 def _bytes(t: Writer, number: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -76,8 +75,7 @@ def _word(t: Writer, data: ir.Value, shifts: dict[int, int]) -> ir.Value:
     weights = np.zeros(_MOST_BYTES, np.int64)
     for place, shift in shifts.items():
         weights[place] = 1 << shift
-    made: ir.Value = t.op.ReduceSum(t.op.Mul(data, t.op.const(weights)), [-1], keepdims=0)
-    return made
+    return t.op.ReduceSum(t.op.Mul(data, t.op.const(weights)), [-1], keepdims=0)
 
 
 def _tiny(t: Writer, length: ir.Value, first_last: ir.Value, last: ir.Value) -> ir.Value:
@@ -87,8 +85,7 @@ def _tiny(t: Writer, length: ir.Value, first_last: ir.Value, last: ir.Value) -> 
     y = t.op.Add(t.op.Gather(first_last, 0, axis=-1), t.op.Mul(middle, _n(t, 256)))
     z = t.op.Add(length, t.op.Mul(last, _n(t, 4)))
     mixed = _xor(t, t.op.Mul(y, _n(t, _K2)), t.op.Mul(z, _n(t, _K0)))
-    made: ir.Value = t.op.Mul(_shift_mixed(t, mixed), _n(t, _K2))
-    return made
+    return t.op.Mul(_shift_mixed(t, mixed), _n(t, _K2))
 
 
 def _middle(t: Writer, head: ir.Value, tail: ir.Value, scale: ir.Value) -> ir.Value:
@@ -111,8 +108,7 @@ def _large(t: Writer, words: tuple[ir.Value, ...], scale: ir.Value) -> ir.Value:
 def _mixed(t: Writer, u: ir.Value, v: ir.Value, scale: ir.Value) -> ir.Value:
     a = _shift_mixed(t, t.op.Mul(_xor(t, u, v), scale))
     b = _shift_mixed(t, t.op.Mul(_xor(t, v, a), scale))
-    made: ir.Value = t.op.Mul(b, scale)
-    return made
+    return t.op.Mul(b, scale)
 
 
 def _shift_mixed(t: Writer, x: ir.Value) -> ir.Value:
@@ -129,8 +125,7 @@ def _rotated(t: Writer, x: ir.Value, places: int) -> ir.Value:
 
 
 def _xor(t: Writer, x: ir.Value, y: ir.Value) -> ir.Value:
-    made: ir.Value = t.op.BitwiseXor(x, y)
-    return made
+    return t.op.BitwiseXor(x, y)
 
 
 def _bits(t: Writer, x: ir.Value) -> ir.Value:

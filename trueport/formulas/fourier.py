@@ -72,12 +72,11 @@ def real_signal(t: Writer, z: Pair, length: Length) -> ir.Value:
     def waves(wave: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         # All bins stand for two of the whole spectrum, but the first, and the last of an even length.
         weight = np.where(np.arange(length // 2 + 1) * 2 % length == 0, 1.0, 2.0)[:, None]
-        return weight * wave(_turns(length))[: length // 2 + 1] / length
+        return np.asarray(weight * wave(_turns(length))[: length // 2 + 1] / length)
 
     even = t.op.MatMul(z.real, _matrix(t, z.real, ("irfft", length, 0), lambda: waves(np.cos)))
     odd = t.op.MatMul(z.imag, _matrix(t, z.real, ("irfft", length, 1), lambda: waves(_sine)))
-    made: ir.Value = t.op.Sub(even, odd)
-    return made
+    return t.op.Sub(even, odd)
 
 
 def _completed(t: Writer, z: Pair, length: Length) -> Pair:
@@ -102,8 +101,7 @@ def resized(t: Writer, x: ir.Value, axis: int, length: Length) -> ir.Value:
     if isinstance(length, int) and have is not None:
         return x if have > length else t.op.Pad(x, [*before, length - have, *after])
     missing = t.op.Sub(wanted, t.op.Reshape(_size(t, x, axis), [1]))
-    made: ir.Value = t.op.Pad(x, t.op.Concat(before, missing, *([after] if after else []), axis=0))
-    return made
+    return t.op.Pad(x, t.op.Concat(before, missing, *([after] if after else []), axis=0))
 
 
 def _has_matrix(length: int | None) -> bool:
@@ -115,8 +113,7 @@ def _is_power(length: int | None) -> bool:
 
 
 def _size(t: Writer, x: ir.Value, axis: int) -> ir.Value:
-    made: ir.Value = t.op.Gather(t.op.Shape(x), axis)
-    return made
+    return t.op.Gather(t.op.Shape(x), axis)
 
 
 def _cut(t: Writer, x: ir.Value, length: int) -> ir.Value:
@@ -171,8 +168,7 @@ def _along(
         return columns(x)
     order = list(range(t.rank(x)))
     order[axis], order[-1] = order[-1], order[axis]
-    made: ir.Value = t.op.Transpose(rows(t.op.Transpose(x, perm=order)), perm=order)
-    return made
+    return t.op.Transpose(rows(t.op.Transpose(x, perm=order)), perm=order)
 
 
 def _transformed(t: Writer, z: Pair, axis: int, *, inverse: bool = False) -> Pair:
@@ -194,8 +190,7 @@ def _dft(
 
 
 def _stacked(t: Writer, z: Pair) -> ir.Value:
-    made: ir.Value = t.op.Concat(*(t.op.Unsqueeze(part, [-1]) for part in z), axis=-1)
-    return made
+    return t.op.Concat(*(t.op.Unsqueeze(part, [-1]) for part in z), axis=-1)
 
 
 def _parts(t: Writer, stacked: ir.Value) -> Pair:

@@ -27,7 +27,7 @@ def iterate(t: Writer, starts: Sequence[ir.Value], step: Step) -> list[ir.Value]
     states = [ir.Value(name="state", type=start.type, shape=start.shape) for start in starts]
     body = t.inside([turn, go_on, *states])
     graph = body.close(step(body, turn, *states))
-    made: tuple[ir.Value, ...] = t.op.Loop(_MOST_TURNS, np.array(True), *starts, body=graph, outputs=len(starts))
+    made: tuple[ir.Value, ...] = t.op.several(len(starts)).Loop(_MOST_TURNS, np.array(True), *starts, body=graph)
     for value, start in zip(made, starts, strict=True):
         value.type, value.shape = start.type, start.shape
     return list(made)

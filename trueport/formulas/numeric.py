@@ -83,7 +83,6 @@ def log1p(t: Writer, x: ir.Value) -> ir.Value:
 def log_softmax(t: Writer, x: ir.Value) -> ir.Value:
     """The operator; for doubles written out, as ONNX Runtime's kernel gives finite numbers for rows with a NaN."""
     if not is_double(x):
-        made: ir.Value = t.op.LogSoftmax(x, axis=-1)
-        return made
+        return t.op.LogSoftmax(x, axis=-1)
     below: ir.Value = t.op.Sub(x, t.op.ReduceMax(x, [-1]))
     return t.op.Sub(below, t.op.Log(t.op.ReduceSum(t.op.Exp(below), [-1])))

@@ -90,11 +90,11 @@ def is_real(z: Pair) -> bool:
 
 
 def add(t: Writer, x: Pair, y: Pair) -> Pair:
-    return by_part(t.op.Add, x, y)
+    return Pair(t.op.Add(x.real, y.real), t.op.Add(x.imag, y.imag))
 
 
 def subtract(t: Writer, x: Pair, y: Pair) -> Pair:
-    return by_part(t.op.Sub, x, y)
+    return Pair(t.op.Sub(x.real, y.real), t.op.Sub(x.imag, y.imag))
 
 
 def scaled(t: Writer, z: Pair, factor: ir.Value) -> Pair:

@@ -39,8 +39,7 @@ def integral(
 def weighted(t: Writer, values: ir.Value, weights: Sequence[float] | np.ndarray) -> ir.Value:
     """The weighted sum over the last axis."""
     # Weights as a column: runtimes fail on a vector where there are no values.
-    made: ir.Value = t.op.Squeeze(t.op.MatMul(values, t.op.like(np.asarray(weights)[:, None], values)), [-1])
-    return made
+    return t.op.Squeeze(t.op.MatMul(values, t.op.like(np.asarray(weights)[:, None], values)), [-1])
 
 
 def unit_interval(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -43,13 +43,11 @@ def truncated_normal(t: Writer, shape: ir.Value, dtype: ir.DataType, seed: float
 
 
 def _any(t: Writer, truths: ir.Value) -> ir.Value:
-    made: ir.Value = t.op.Greater(t.op.ReduceSum(t.op.Cast(truths, to=_D.INT64), keepdims=0), 0)
-    return made
+    return t.op.Greater(t.op.ReduceSum(t.op.Cast(truths, to=_D.INT64), keepdims=0), 0)
 
 
 def _beyond(t: Writer, value: ir.Value) -> ir.Value:
-    made: ir.Value = t.op.Greater(t.op.Abs(value), t.op.like(2, value))
-    return made
+    return t.op.Greater(t.op.Abs(value), t.op.like(2, value))
 
 
 def integers_between(t: Writer, shape: ir.Value, low: ir.Value, high: ir.Value, seed: float | None = None) -> ir.Value:
@@ -57,8 +55,7 @@ def integers_between(t: Writer, shape: ir.Value, low: ir.Value, high: ir.Value, 
     dtype = t.dtype(low)
     span = t.op.Cast(t.op.Sub(high, low), to=_D.DOUBLE)
     steps = t.op.Floor(t.op.Mul(_drawn(t, "RandomUniform", shape, _D.DOUBLE, seed), span))
-    made: ir.Value = t.op.Add(t.op.Cast(steps, to=dtype), low)
-    return made
+    return t.op.Add(t.op.Cast(steps, to=dtype), low)
 
 
 def full_integers(t: Writer, shape: ir.Value, dtype: ir.DataType) -> ir.Value:
@@ -72,16 +69,14 @@ def full_integers(t: Writer, shape: ir.Value, dtype: ir.DataType) -> ir.Value:
 
 def _bits(t: Writer, shape: ir.Value) -> ir.Value:
     drawn = _drawn(t, "RandomUniform", shape, _D.DOUBLE, None)
-    made: ir.Value = t.op.Cast(t.op.Mul(drawn, t.op.like(2.0**32, drawn)), to=_D.INT64)
-    return made
+    return t.op.Cast(t.op.Mul(drawn, t.op.like(2.0**32, drawn)), to=_D.INT64)
 
 
 def shuffled(t: Writer, value: ir.Value, seed: float | None = None) -> ir.Value:
     """The rows in another order: that of random numbers."""
     rows = t.op.Shape(value, start=0, end=1)
-    _, order = t.op.TopK(_drawn(t, "RandomUniform", rows, _D.FLOAT, seed), rows, outputs=2)
-    made: ir.Value = t.op.Gather(value, order, axis=0)
-    return made
+    _, order = t.op.several(2).TopK(_drawn(t, "RandomUniform", rows, _D.FLOAT, seed), rows)
+    return t.op.Gather(value, order, axis=0)
 
 
 def _drawn(t: Writer, op: str, shape: ir.Value, dtype: ir.DataType, seed: float | None) -> ir.Value:

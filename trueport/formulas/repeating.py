@@ -34,7 +34,7 @@ def _loop(
     body = t.inside([index, going, *carried])
     after = list(step(body, index, carried))
     graph = body.close([body.op.Identity(after[0]) if conditional else body.op.Identity(going), *after])
-    made = t.op.Loop(count, values[0] if conditional else None, *values, body=graph, outputs=len(values))
+    made = t.op.several(len(values)).Loop(count, values[0] if conditional else None, *values, body=graph)
     for result, value in zip(made, values, strict=True):
         result.type, result.shape = value.type, value.shape
     return list(made)

@@ -41,8 +41,7 @@ def extended(
 
 def empty(t: Writer, like: ir.Value) -> ir.Value:
     """Empty strings in another value's shape."""
-    made: ir.Value = t.op.Expand(word(t, ""), t.op.Shape(like))
-    return made
+    return t.op.Expand(word(t, ""), t.op.Shape(like))
 
 
 def static_text(t: Writer, value: ir.Value, what: str) -> str:
@@ -60,7 +59,7 @@ def pieces(t: Writer, text: ir.Value, delimiter: str, maxsplit: int | None = Non
 
     An empty text has one piece: ONNX's specification says so, ONNX Runtime says none; a column more serves both.
     """
-    table, counts = t.op.StringSplit(text, delimiter=delimiter, maxsplit=maxsplit, outputs=2)
+    table, counts = t.op.several(2).StringSplit(text, delimiter=delimiter, maxsplit=maxsplit)
     column = t.op.Unsqueeze(empty(t, text), [-1])
     return t.op.Concat(table, column, axis=-1), t.op.Max(counts, t.op.const(np.array(1)))
 
@@ -95,8 +94,7 @@ def _looped(t: Writer, table: ir.Value) -> ir.Value:
 
 
 def _width(t: Writer, table: ir.Value) -> ir.Value:
-    made: ir.Value = t.op.Gather(t.op.Shape(table), -1)
-    return made
+    return t.op.Gather(t.op.Shape(table), -1)
 
 
 def replaced(t: Writer, text: ir.Value, old: str, new: str, maxsplit: int | None = None) -> ir.Value:

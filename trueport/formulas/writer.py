@@ -72,10 +72,7 @@ class Writer(Protocol):
         if value.dtype == dtype:
             return value
         known = self.static(value) if value.dtype in INTEGERS and dtype in INTEGERS else None
-        made: ir.Value = (
-            self.op.Cast(value, to=dtype) if known is None else self.op.const(known.astype(numpy_dtype(dtype)))
-        )
-        return made
+        return self.op.Cast(value, to=dtype) if known is None else self.op.const(known.astype(numpy_dtype(dtype)))
 
     def int64(self, value: ir.Value) -> ir.Value:
         """Indices, shapes and axes as ONNX wants them; a constant stays one."""

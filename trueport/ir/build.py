@@ -2,7 +2,7 @@
 
     op = Builder(graph)
     y = op.Add(x, op.like(1.0, x))          # an ir.Value
-    values, indices = op.TopK(x, [3], outputs=2)
+    values, indices = op.several(2).TopK(x, [3])
 
 An input may be a value, None (absent), an array, a list of integers or an integer (int64). Attributes are
 keywords; None leaves one out. Nodes mean what they mean at the canonical opsets. Constants stand in the outermost
@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import onnx
@@ -26,7 +27,7 @@ from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
 from trueport.quoting import one_line
 
-__all__ = ["Builder", "known_array", "text_tensor"]
+__all__ = ["Builder", "Several", "known_array", "text_tensor"]
 
 Operand = ir.Value | np.ndarray | np.generic | Sequence[int] | int | None
 
@@ -57,16 +58,25 @@ class Builder:
             value.name = self.fresh(value.name or "input")
         return Builder(ir.Graph(inputs, [], nodes=[], name=self.fresh("body")), self)
 
-    def __getattr__(self, op_type: str) -> Callable[..., Any]:
+    def __getattr__(self, op_type: str) -> Callable[..., ir.Value]:
         if op_type.startswith("_"):
             raise AttributeError(op_type)
         return lambda *inputs, **options: self.add(op_type, inputs, options)
 
-    def add(self, op_type: str, inputs: Sequence[Operand], options: Mapping[str, Any]) -> Any:
-        """One node; its value, or a tuple of values when ``outputs`` says how many."""
+    def several(self, count: int) -> Several:
+        """Nodes of several outputs: ``op.several(2).TopK(x, k)`` gives a tuple of two values."""
+        return Several(self, count)
+
+    def add(self, op_type: str, inputs: Sequence[Operand], options: Mapping[str, Any]) -> ir.Value:
+        """One node; its value."""
+        return self.add_several(op_type, 1, inputs, options)[0]
+
+    def add_several(
+        self, op_type: str, count: int, inputs: Sequence[Operand], options: Mapping[str, Any]
+    ) -> tuple[ir.Value, ...]:
+        """One node; its values."""
         attributes = {name: value for name, value in options.items() if value is not None}
         domain = attributes.pop("domain", "")
-        count = attributes.pop("outputs", None)
         values = [self.value(operand) for operand in inputs]
         while values and values[-1] is None:
             values.pop()
@@ -75,7 +85,7 @@ class Builder:
             values,
             attributes,
             domain=domain,
-            num_outputs=count or 1,
+            num_outputs=count,
             name=self.fresh(op_type),
             metadata_props=dict(self.metadata),
         )
@@ -83,7 +93,7 @@ class Builder:
             value.name = self.fresh(node.name or op_type)
         self._place(node)
         self._infer(node, canonical_schema(op_type, domain))
-        return node.outputs[0] if count is None else tuple(node.outputs)
+        return tuple(node.outputs)
 
     def _place(self, node: ir.Node) -> None:
         self.graph.append(node)
@@ -172,6 +182,25 @@ def known_array(value: ir.Value | None) -> np.ndarray | None:
     if value is None or value.const_value is None or value.is_graph_input():
         return None
     return np.asarray(value.const_value.numpy())
+
+
+class _AddsSeveral(Protocol):
+    def add_several(
+        self, op_type: str, count: int, inputs: Sequence[Any], options: Mapping[str, Any]
+    ) -> tuple[ir.Value, ...]: ...
+
+
+@dataclass(frozen=True)
+class Several:
+    """A builder of nodes with ``count`` outputs."""
+
+    builder: _AddsSeveral
+    count: int
+
+    def __getattr__(self, op_type: str) -> Callable[..., tuple[ir.Value, ...]]:
+        if op_type.startswith("_"):
+            raise AttributeError(op_type)
+        return lambda *inputs, **options: self.builder.add_several(op_type, self.count, inputs, options)
 
 
 @functools.cache

@@ -119,7 +119,7 @@ def _largest(op: Inserter) -> ir.Value | None:
         return extreme_of_floats(op)
     if data.dtype == _D.UINT32:
         made = again(op, op.Cast(data, to=_D.DOUBLE.value), op.node.op_type)
-        return op.Cast(made, to=_D.UINT32.value)  # type: ignore[no-any-return]
+        return op.Cast(made, to=_D.UINT32.value)
     axes = _axes(op.node)
     if data.dtype not in (_D.INT64, _D.UINT64) or _is_small(data) or axes is None:
         return None
@@ -131,15 +131,14 @@ def _largest(op: Inserter) -> ir.Value | None:
     for axis in axes:
         assert made.shape is not None
         some = made if isinstance(made.shape[axis], int) else _with_end(op, made, axis, end)
-        made, _ = op.TopK(some, [1], axis=axis, largest=largest, sorted=0, outputs=2)
+        made, _ = op.several(2).TopK(some, [1], axis=axis, largest=largest, sorted=0)
     return _without_axes(op, made, axes)
 
 
 def _with_end(op: Inserter, data: ir.Value, axis: int, end: ir.Value) -> ir.Value:
     """One more element along an axis."""
     shape = op.Concat(op.Shape(data, end=axis), [1], op.Shape(data, start=axis + 1), axis=0)
-    made: ir.Value = op.Concat(data, op.Expand(end, shape), axis=axis)
-    return made
+    return op.Concat(data, op.Expand(end, shape), axis=axis)
 
 
 def _without_axes(op: Inserter, made: ir.Value, axes: list[int]) -> ir.Value:
@@ -181,13 +180,11 @@ def _is_small(value: ir.Value) -> bool:
 def _relu(op: Inserter) -> ir.Value:
     data = op.node.inputs[0]
     assert data is not None
-    made: ir.Value = op.Max(data, op.like(0, data))
-    return made
+    return op.Max(data, op.like(0, data))
 
 
 def _non_zero(op: Inserter) -> ir.Value:
-    made: ir.Value = op.NonZero(op.Cast(op.node.inputs[0], to=_D.BOOL.value))
-    return made
+    return op.NonZero(op.Cast(op.node.inputs[0], to=_D.BOOL.value))
 
 
 def _one_hot(op: Inserter) -> ir.Value:
@@ -200,9 +197,8 @@ def _one_hot(op: Inserter) -> ir.Value:
         np.array([0, 1], np.float32),
         axis=-1 if axis is None else axis.as_int(),
     )
-    off, on = op.Split(values, num_outputs=2, outputs=2)
-    made: ir.Value = op.Where(op.Cast(marks, to=_D.BOOL.value), on, off)
-    return made
+    off, on = op.several(2).Split(values, num_outputs=2)
+    return op.Where(op.Cast(marks, to=_D.BOOL.value), on, off)
 
 
 def _cosine(op: Inserter) -> ir.Value | None:
@@ -223,8 +219,7 @@ def _cosine(op: Inserter) -> ir.Value | None:
     quotient = op.Div(op.Sin(op.Mul(x, two)), op.Mul(two, sine))
     # Beyond 2**1023 there is no 2x; the sum is within 1e-15 then.
     is_near = op.Or(op.Less(op.Abs(sine), half), op.GreaterOrEqual(op.Abs(x), op.like(2.0**1023, x)))
-    made: ir.Value = op.Where(is_near, near_one, quotient)
-    return made
+    return op.Where(is_near, near_one, quotient)
 
 
 def _nearest(op: Inserter) -> ir.Value | None:

@@ -23,8 +23,7 @@ _D = ir.DataType
 def again(op: Inserter, data: ir.Value, name: str) -> ir.Value:
     """A reduction of other data over the node's axes."""
     attributes = {name: attribute.value for name, attribute in op.node.attributes.items()}
-    made: ir.Value = op.add(name, [data, *op.node.inputs[1:]], attributes)
-    return made
+    return op.add(name, [data, *op.node.inputs[1:]], attributes)
 
 
 def extreme_of_floats(op: Inserter) -> ir.Value | None:
@@ -54,7 +53,7 @@ def sort_of_floats(op: Inserter) -> tuple[ir.Value, ...] | None:
     finite = op.Min(wide, op.like(np.finfo(wider.numpy()).max, wide))
     key = op.Where(op.IsNaN(data), op.like(np.inf, wide), finite)
     attributes = {name: attribute.value for name, attribute in op.node.attributes.items()}
-    _, places = op.TopK(key, count, outputs=2, **attributes)
+    _, places = op.several(2).TopK(key, count, **attributes)
     return op.GatherElements(data, places, axis=attributes.get("axis", -1)), places
 
 

@@ -129,7 +129,10 @@ def concat(listing: Listing, dtype: Any, shape: Any = _ANY_SHAPE) -> Any:
 
 def mapped(listing: Listing, function: Callable[[Any], Any], dtype: Any) -> Listing:
     """The list of ``function(element)``, which keeps the dtype."""
-    return for_each(length(listing), lambda i, made: push(made, function(get(listing, i, dtype))), empty(dtype))  # type: ignore[no-any-return]
+    made: Listing = for_each(
+        length(listing), lambda i, made: push(made, function(get(listing, i, dtype))), empty(dtype)
+    )
+    return made
 
 
 def for_each(count: Any, step: Callable[..., Any], start: Any) -> Any:

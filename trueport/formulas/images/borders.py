@@ -23,6 +23,7 @@ def padded_by(
 ) -> ir.Value:
     """The value with a border of ``number``, or mirrored; the rows are for ``axes``, all of them by default."""
     known = t.static(paddings)
+    pads: ir.Value | np.ndarray
     if known is None:
         pads = t.op.Reshape(t.op.Transpose(t.int64(paddings), perm=[1, 0]), [-1])
         which = None if axes is None else list(axes)

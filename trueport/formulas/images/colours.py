@@ -13,7 +13,7 @@ Hsv = tuple[ir.Value, ir.Value, ir.Value]
 
 def split_channels(t: Writer, images: ir.Value) -> Hsv:
     """The three channels, each with a last axis of size 1."""
-    first, second, third = t.op.Split(images, axis=-1, num_outputs=3, outputs=3)
+    first, second, third = t.op.several(3).Split(images, axis=-1, num_outputs=3)
     return first, second, third
 
 

@@ -82,7 +82,7 @@ def _arguments(start: ir.Value) -> list[ir.Value]:
 
 
 def _loop(t: Writer, count: ir.Value, go_on: ir.Value, start: ir.Value, body: ir.Graph) -> tuple[Any, Any, Any]:
-    last, chosen, kept = t.op.Loop(count, go_on, start, body=body, outputs=3)
+    last, chosen, kept = t.op.several(3).Loop(count, go_on, start, body=body)
     for value, dtype in ((chosen, ir.DataType.INT64), (kept, ir.DataType.FLOAT)):
         value.type, value.shape = ir.TensorType(dtype), ir.Shape([None])
     return last, chosen, kept

@@ -34,8 +34,7 @@ def gathered(t: Writer, params: ir.Value, indices: ir.Value, axis: int, batch_di
     where = indices if indices.dtype in (ir.DataType.INT32, ir.DataType.INT64) else t.int64(indices)
     batch = batch_dims if batch_dims >= 0 else batch_dims + t.rank(indices)
     if not batch and not (params.dtype == ir.DataType.STRING and axis % t.rank(params) < t.rank(params) - 1):
-        made: ir.Value = t.op.Gather(params, where, axis=axis)
-        return made
+        return t.op.Gather(params, where, axis=axis)
     # Also slices of strings: ONNX Runtime's Gather copies only the first string of each.
     rank = t.rank(params)
     axis %= rank
@@ -98,8 +97,7 @@ def limited(t: Writer, value: ir.Value) -> np.ndarray | None:
 
 def transposed(t: Writer, value: ir.Value, order: Sequence[int]) -> ir.Value:
     """The dims in another order; no node when they stay."""
-    made: ir.Value = value if list(order) == sorted(order) else t.op.Transpose(value, perm=list(order))
-    return made
+    return value if list(order) == sorted(order) else t.op.Transpose(value, perm=list(order))
 
 
 def never_negative(t: Writer, value: ir.Value) -> bool:
@@ -127,8 +125,7 @@ def integer_of(t: Writer, value: ir.Value, what: str) -> int:
 def shaped(t: Writer, value: ir.Value, shape: ir.Value) -> ir.Value:
     """The value in a shape that may be computed: a size of 0 is meant, ONNX would copy the input's for it."""
     known = t.static(shape)
-    made: ir.Value = t.op.Reshape(value, shape, allowzero=1 if known is None or 0 in known else None)
-    return made
+    return t.op.Reshape(value, shape, allowzero=1 if known is None or 0 in known else None)
 
 
 def size_of(t: Writer, value: ir.Value, axis: int) -> ir.Value:
@@ -143,8 +140,7 @@ def joined(t: Writer, parts: Sequence[ir.Value]) -> ir.Value:
     known = [t.static(part) for part in parts]
     if all(array is not None for array in known):
         return t.op.const(np.concatenate([np.asarray(array, np.int64) for array in known]))
-    made: ir.Value = parts[0] if len(parts) == 1 else t.op.Concat(*parts, axis=0)
-    return made
+    return parts[0] if len(parts) == 1 else t.op.Concat(*parts, axis=0)
 
 
 def positions(t: Writer, count: ir.Value) -> ir.Value:
@@ -153,14 +149,12 @@ def positions(t: Writer, count: ir.Value) -> ir.Value:
     if known is not None:
         return t.op.const(np.arange(int(known.reshape(())), dtype=np.int64))
     scalar = count if count.shape is not None and count.shape.rank() == 0 else t.op.Squeeze(count, [0])
-    made: ir.Value = t.op.Range(np.int64(0), scalar, np.int64(1))
-    return made
+    return t.op.Range(np.int64(0), scalar, np.int64(1))
 
 
 def only(t: Writer, value: ir.Value, mask: ir.Value) -> ir.Value:
     """The rows for which a vector of bool is true."""
-    made: ir.Value = t.op.Compress(value, mask, axis=0)
-    return made
+    return t.op.Compress(value, mask, axis=0)
 
 
 def within(t: Writer, indices: ir.Value, limit: ir.Value) -> ir.Value:
@@ -168,5 +162,4 @@ def within(t: Writer, indices: ir.Value, limit: ir.Value) -> ir.Value:
     below: ir.Value = t.op.Less(indices, limit)
     if never_negative(t, indices):
         return below
-    made: ir.Value = t.op.And(t.op.GreaterOrEqual(indices, t.op.like(0, indices)), below)
-    return made
+    return t.op.And(t.op.GreaterOrEqual(indices, t.op.like(0, indices)), below)

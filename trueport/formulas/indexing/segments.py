@@ -23,8 +23,7 @@ HALVES = {ir.DataType.FLOAT16, ir.DataType.BFLOAT16}
 
 def filled(t: Writer, number: Any, dtype: ir.DataType, shape: ir.Value) -> ir.Value:
     """A tensor of one number."""
-    made: ir.Value = t.op.Expand(t.op.const(np.array(number, numpy_dtype(dtype))), shape)
-    return made
+    return t.op.Expand(t.op.const(np.array(number, numpy_dtype(dtype))), shape)
 
 
 def merged(t: Writer, start: ir.Value, rows: ir.Value, updates: ir.Value, how: str = "none") -> ir.Value:
@@ -35,8 +34,7 @@ def merged(t: Writer, start: ir.Value, rows: ir.Value, updates: ir.Value, how: s
         return t.cast(found, t.dtype(start))
     inner = t.rank(updates) - 1
     where = rows if not inner else t.op.Expand(t.op.Unsqueeze(rows, list(range(1, 1 + inner))), t.op.Shape(updates))
-    made: ir.Value = t.op.ScatterElements(start, where, updates, axis=0, reduction=how)
-    return made
+    return t.op.ScatterElements(start, where, updates, axis=0, reduction=how)
 
 
 def linear(t: Writer, indices: ir.Value, dims: ir.Value) -> ir.Value:
@@ -61,8 +59,7 @@ def linear(t: Writer, indices: ir.Value, dims: ir.Value) -> ir.Value:
 def row_count(t: Writer, rows: ir.Value) -> ir.Value:
     """One more than the largest row number, as a vector of one: none at all make 0."""
     largest = t.op.ReduceMax(t.op.Concat(t.op.const(np.array([-1], np.int64)), rows, axis=0), [0], keepdims=1)
-    made: ir.Value = t.op.Add(largest, 1)
-    return made
+    return t.op.Add(largest, 1)
 
 
 def row_numbers(t: Writer, splits: ir.Value, count: ir.Value) -> ir.Value:
@@ -70,8 +67,7 @@ def row_numbers(t: Writer, splits: ir.Value, count: ir.Value) -> ir.Value:
     ends = t.op.Slice(t.int64(splits), [1], [np.iinfo(np.int64).max], [0])
     marks = filled(t, 0, ir.DataType.INT64, t.op.Add(count, 1))
     steps = merged(t, marks, ends, filled(t, 1, ir.DataType.INT64, t.op.Shape(ends)), "add")
-    made: ir.Value = t.op.Slice(t.op.CumSum(steps, np.int64(0)), [0], count, [0])
-    return made
+    return t.op.Slice(t.op.CumSum(steps, np.int64(0)), [0], count, [0])
 
 
 def segments(
@@ -90,8 +86,7 @@ def segments(
         numbers = t.op.Where(t.op.Less(numbers, 0), count, numbers)
         made = t.op.Add(count, 1)
     found = merged(t, filled(t, empty, t.dtype(data), joined(t, [made, *inner])), numbers, values, how)
-    cut: ir.Value = t.op.Slice(found, [0], count, [0]) if dropping else found
-    return cut
+    return t.op.Slice(found, [0], count, [0]) if dropping else found
 
 
 def counted(t: Writer, rows: ir.Value, count: ir.Value, like: ir.Value) -> ir.Value:
@@ -99,5 +94,4 @@ def counted(t: Writer, rows: ir.Value, count: ir.Value, like: ir.Value) -> ir.Va
     ones = filled(t, 1, t.dtype(like), t.op.Shape(rows))
     found = t.op.Max(segments(t, ones, rows, count, "add", 0), t.op.like(1, like))
     inner = t.rank(like) - t.rank(rows)
-    made: ir.Value = t.op.Unsqueeze(found, list(range(1, 1 + inner))) if inner else found
-    return made
+    return t.op.Unsqueeze(found, list(range(1, 1 + inner))) if inner else found

@@ -29,15 +29,13 @@ def dim(t: Writer, shape: ir.Value, axis: int) -> ir.Value:
     known = t.static(shape)
     if known is not None:
         return t.op.const(known[[axis]].astype(np.int64))
-    made: ir.Value = t.op.Gather(shape, [axis])
-    return made
+    return t.op.Gather(shape, [axis])
 
 
 def order_of(t: Writer, keys: ir.Value) -> ir.Value:
     """The places of a vector's elements from the smallest on; equal ones as they come."""
-    _, places = t.op.TopK(keys, size_of(t, keys, 0), axis=0, largest=0, outputs=2)
-    made: ir.Value = places
-    return made
+    _, places = t.op.several(2).TopK(keys, size_of(t, keys, 0), axis=0, largest=0)
+    return places
 
 
 def unraveled(t: Writer, keys: ir.Value, dims: Sequence[ir.Value]) -> ir.Value:
@@ -48,8 +46,7 @@ def unraveled(t: Writer, keys: ir.Value, dims: Sequence[ir.Value]) -> ir.Value:
         columns.append(t.op.Unsqueeze(t.op.Mod(rest, size), [1]))
         rest = t.op.Div(rest, size)
     columns.append(t.op.Unsqueeze(rest, [1]))
-    made: ir.Value = t.op.Concat(*reversed(columns), axis=1) if len(columns) > 1 else columns[0]
-    return made
+    return t.op.Concat(*reversed(columns), axis=1) if len(columns) > 1 else columns[0]
 
 
 def cut(t: Writer, indices: ir.Value, values: ir.Value, start: ir.Value, size: ir.Value) -> tuple[ir.Value, ir.Value]:
@@ -65,8 +62,7 @@ def stretched(t: Writer, dense: ir.Value, shape: ir.Value) -> ir.Value:
     known = t.static(shape)
     if known is not None and list(known) == list(t.dims(dense)):
         return dense
-    made: ir.Value = t.op.Expand(dense, shape)
-    return made
+    return t.op.Expand(dense, shape)
 
 
 def added(t: Writer, dense: ir.Value, indices: ir.Value, values: ir.Value) -> ir.Value:
@@ -81,7 +77,7 @@ def union(
 ) -> tuple[ir.Value, ir.Value, ir.Value, ir.Value]:
     """The rows of indices of both, once each and in order; where those of each went; how often each row comes."""
     rows = t.op.Concat(first, second, axis=0)
-    _, origins, places, counts = t.op.Unique(linear(t, rows, shape), sorted=1, outputs=4)
+    _, origins, places, counts = t.op.several(4).Unique(linear(t, rows, shape), sorted=1)
     middle = size_of(t, first, 0)
     left = t.op.Slice(places, [0], middle, [0])
     right = t.op.Slice(places, middle, [np.iinfo(np.int64).max], [0])

@@ -39,34 +39,29 @@ class _Cells:
         if known is not None:
             return t.op.const(np.array(known, np.int64))
         last = t.rank(matrix) + axis
-        made: ir.Value = t.op.Squeeze(t.op.Shape(matrix, start=last, end=last + 1), [0])
-        return made
+        return t.op.Squeeze(t.op.Shape(matrix, start=last, end=last + 1), [0])
 
     @staticmethod
     def _numbers(t: Writer, size: ir.Value) -> ir.Value:
         known = t.static(size)
         if known is not None:
             return t.op.const(np.arange(int(known), dtype=np.int64))
-        made: ir.Value = t.op.Range(0, size, 1)
-        return made
+        return t.op.Range(0, size, 1)
 
     def row(self, t: Writer, matrix: ir.Value, k: ir.Value) -> ir.Value:
         """[..., 1, n]"""
-        made: ir.Value = t.op.Gather(matrix, t.op.Unsqueeze(k, [0]), axis=self.rank - 2)
-        return made
+        return t.op.Gather(matrix, t.op.Unsqueeze(k, [0]), axis=self.rank - 2)
 
     def column(self, t: Writer, matrix: ir.Value, k: ir.Value) -> ir.Value:
         """[..., n, 1]"""
-        made: ir.Value = t.op.Gather(matrix, t.op.Unsqueeze(k, [0]), axis=self.rank - 1)
-        return made
+        return t.op.Gather(matrix, t.op.Unsqueeze(k, [0]), axis=self.rank - 1)
 
     def cell(self, t: Writer, matrix: ir.Value, k: ir.Value) -> ir.Value:
         """The k-th diagonal element, [..., 1, 1]."""
         return self.column(t, self.row(t, matrix, k), k)
 
     def least_size(self, t: Writer) -> ir.Value:
-        made: ir.Value = t.op.Min(self.height, self.width)
-        return made
+        return t.op.Min(self.height, self.width)
 
 
 def cholesky_factor(t: Writer, matrix: ir.Value) -> ir.Value:
@@ -186,19 +181,16 @@ def _swap(t: Writer, cells: _Cells, rest: ir.Value, k: ir.Value) -> tuple[ir.Val
 
 
 def _reordered(t: Writer, matrix: ir.Value, rows: ir.Value) -> ir.Value:
-    made: ir.Value = t.op.GatherElements(matrix, t.op.Expand(rows, t.op.Shape(matrix)), axis=t.rank(matrix) - 2)
-    return made
+    return t.op.GatherElements(matrix, t.op.Expand(rows, t.op.Shape(matrix)), axis=t.rank(matrix) - 2)
 
 
 def _turned(t: Writer, matrix: ir.Value) -> ir.Value:
     rank = t.rank(matrix)
-    made: ir.Value = t.op.Transpose(matrix, perm=[*range(rank - 2), rank - 1, rank - 2])
-    return made
+    return t.op.Transpose(matrix, perm=[*range(rank - 2), rank - 1, rank - 2])
 
 
 def _zeros_like(t: Writer, value: ir.Value) -> ir.Value:
-    made: ir.Value = t.op.Expand(t.op.like(0, value), t.op.Shape(value))
-    return made
+    return t.op.Expand(t.op.like(0, value), t.op.Shape(value))
 
 
 def _zeros_over(t: Writer, matrix: ir.Value, right: ir.Value) -> ir.Value:
@@ -207,18 +199,15 @@ def _zeros_over(t: Writer, matrix: ir.Value, right: ir.Value) -> ir.Value:
     rank = t.rank(matrix)
     if rank == 2 or (t.dims(matrix)[:-2] == t.dims(right)[:-2] and None not in t.dims(matrix)[:-2]):
         return zeros
-    made: ir.Value = t.op.Add(zeros, _batch_scalar(t, _zeros_like(t, matrix)))
-    return made
+    return t.op.Add(zeros, _batch_scalar(t, _zeros_like(t, matrix)))
 
 
 def _batch_scalar(t: Writer, zeros: ir.Value) -> ir.Value:
     """[..., 1, 1]"""
     rank = t.rank(zeros)
-    made: ir.Value = t.op.ReduceSum(zeros, [rank - 2, rank - 1], keepdims=1)
-    return made
+    return t.op.ReduceSum(zeros, [rank - 2, rank - 1], keepdims=1)
 
 
 def _batch_column(t: Writer, zeros: ir.Value) -> ir.Value:
     """[..., n, 1]"""
-    made: ir.Value = t.op.ReduceSum(zeros, [t.rank(zeros) - 1], keepdims=1)
-    return made
+    return t.op.ReduceSum(zeros, [t.rank(zeros) - 1], keepdims=1)

@@ -114,8 +114,7 @@ class _Turn:
             op.Sub(op.Mul(self.cosine, left), op.Mul(self.sine, right)),
             op.Add(op.Mul(self.sine, left), op.Mul(self.cosine, right)),
         )
-        made: ir.Value = op.Gather(op.Concat(*turned, axis=axis), back, axis=axis)
-        return made
+        return op.Gather(op.Concat(*turned, axis=axis), back, axis=axis)
 
 
 def _size(t: Writer, matrix: ir.Value) -> int:
@@ -135,8 +134,7 @@ def _padded(t: Writer, matrix: ir.Value, size: int, *, both: bool) -> ir.Value:
         return matrix
     # All axes are named: ONNX Runtime moves transposes over a Pad and leaves the numbers of its axes as they were.
     after = [0] * (t.rank(matrix) - 2) + [int(both), 1]
-    made: ir.Value = t.op.Pad(matrix, [0] * len(after) + after, t.op.like(0, matrix))
-    return made
+    return t.op.Pad(matrix, [0] * len(after) + after, t.op.like(0, matrix))
 
 
 def _cut(t: Writer, matrix: ir.Value, size: int, *, both: bool) -> ir.Value:
@@ -144,25 +142,23 @@ def _cut(t: Writer, matrix: ir.Value, size: int, *, both: bool) -> ir.Value:
         return matrix
     rank = t.rank(matrix)
     axes = [rank - 2, rank - 1] if both else [rank - 1]
-    made: ir.Value = t.op.Slice(matrix, [0] * len(axes), [size] * len(axes), axes)
-    return made
+    return t.op.Slice(matrix, [0] * len(axes), [size] * len(axes), axes)
 
 
 def _halves(t: Writer, matrix: ir.Value, order: ir.Value) -> tuple[ir.Value, ir.Value]:
     axis = t.rank(matrix) - 1
-    left, right = t.op.Split(t.op.Gather(matrix, order, axis=axis), axis=axis, num_outputs=2, outputs=2)
+    left, right = t.op.several(2).Split(t.op.Gather(matrix, order, axis=axis), axis=axis, num_outputs=2)
     return left, right
 
 
 def _diagonal_of(t: Writer, matrix: ir.Value, unit: ir.Value) -> ir.Value:
     """[..., 1, n]"""
-    made: ir.Value = t.op.ReduceSum(t.op.Where(unit, matrix, t.op.like(0, matrix)), [t.rank(matrix) - 2], keepdims=1)
-    return made
+    return t.op.ReduceSum(t.op.Where(unit, matrix, t.op.like(0, matrix)), [t.rank(matrix) - 2], keepdims=1)
 
 
 def _sorted(t: Writer, values: ir.Value, columns: list[ir.Value], *, largest: bool) -> tuple[ir.Value, ...]:
     rank = t.rank(values)
     count = t.op.Shape(values, start=rank - 1)
-    ordered, order = t.op.TopK(values, count, axis=rank - 1, largest=int(largest), outputs=2)
+    ordered, order = t.op.several(2).TopK(values, count, axis=rank - 1, largest=int(largest))
     moved = (t.op.GatherElements(part, t.op.Expand(order, t.op.Shape(part)), axis=rank - 1) for part in columns)
     return t.op.Squeeze(ordered, [rank - 2]), *moved

@@ -43,8 +43,7 @@ def identity_like(t: Writer, matrix: ir.Value) -> ir.Value:
         unit = t.op.EyeLike(zeros)
     else:
         unit = t.op.const(np.eye(size, dtype=numpy_dtype(t.dtype(matrix))))
-    made: ir.Value = unit if t.rank(matrix) == 2 else t.op.Expand(unit, t.op.Shape(matrix))
-    return made
+    return unit if t.rank(matrix) == 2 else t.op.Expand(unit, t.op.Shape(matrix))
 
 
 def diagonal(t: Writer, matrix: ir.Value) -> ir.Value:
@@ -54,14 +53,12 @@ def diagonal(t: Writer, matrix: ir.Value) -> ir.Value:
 
 
 def _summed(t: Writer, value: ir.Value) -> ir.Value:
-    made: ir.Value = t.op.ReduceSum(value, [t.rank(value) - 2], keepdims=0)
-    return made
+    return t.op.ReduceSum(value, [t.rank(value) - 2], keepdims=0)
 
 
 def transposed(t: Writer, value: ir.Value, perm: Sequence[int]) -> ir.Value:
     """The axes in another order; no node when they stand in it."""
-    made: ir.Value = value if list(perm) == sorted(perm) else t.op.Transpose(value, perm=list(perm))
-    return made
+    return value if list(perm) == sorted(perm) else t.op.Transpose(value, perm=list(perm))
 
 
 def sizes_of(t: Writer, value: ir.Value) -> list[Size]:
@@ -96,5 +93,4 @@ def _measured(t: Writer, sizes: Sequence[Size]) -> ir.Value:
         else t.op.Shape(size[0], start=size[1], end=size[1] + 1)
         for size in sizes
     ]
-    made: ir.Value = parts[0] if len(parts) == 1 else t.op.ReduceProd(t.op.Concat(*parts, axis=0), [0], keepdims=1)
-    return made
+    return parts[0] if len(parts) == 1 else t.op.ReduceProd(t.op.Concat(*parts, axis=0), [0], keepdims=1)

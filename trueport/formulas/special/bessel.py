@@ -44,8 +44,7 @@ def i_scaled(t: Writer, x: ir.Value, order: int) -> ir.Value:
     series = power_sum(t, t.op.Reciprocal(t.op.Max(size, far)), _alternating(_hankel(order, 24)))
     root = t.op.Sqrt(t.op.Mul(size, t.op.like(2 * np.pi, x)))
     found = t.op.Where(t.op.Less(size, far), near, t.op.Div(series, root))
-    made: ir.Value = t.op.Mul(found, t.op.Sign(x)) if order else found
-    return made
+    return t.op.Mul(found, t.op.Sign(x)) if order else found
 
 
 def _alternating(numbers: list[float]) -> list[float]:
@@ -54,8 +53,7 @@ def _alternating(numbers: list[float]) -> list[float]:
 
 def _small_i1(t: Writer, x: ir.Value) -> ir.Value:
     coefficients = [1 / (2 * 4**k * math.factorial(k) * math.factorial(k + 1)) for k in range(12)]
-    made: ir.Value = t.op.Mul(t.op.Exp(t.op.Neg(x)), t.op.Mul(x, power_sum(t, t.op.Mul(x, x), coefficients)))
-    return made
+    return t.op.Mul(t.op.Exp(t.op.Neg(x)), t.op.Mul(x, power_sum(t, t.op.Mul(x, x), coefficients)))
 
 
 def k_scaled(t: Writer, x: ir.Value, order: int) -> ir.Value:
@@ -67,8 +65,7 @@ def k_scaled(t: Writer, x: ir.Value, order: int) -> ir.Value:
     finite = t.op.Min(bounded, t.op.like(1e100, x))
     far = t.op.Mul(scale, integral(t, finite, lambda v: _falling(t, v, order), weights))
     found = t.op.Where(t.op.Less(x, t.op.like(_NEAR, x)), near, far)
-    made: ir.Value = t.op.Where(t.op.LessOrEqual(x, t.op.like(0, x)), t.op.like(np.inf, x), found)
-    return made
+    return t.op.Where(t.op.LessOrEqual(x, t.op.like(0, x)), t.op.like(np.inf, x), found)
 
 
 def _falling(t: Writer, x: ir.Value, order: int) -> ir.Value:
@@ -77,8 +74,7 @@ def _falling(t: Writer, x: ir.Value, order: int) -> ir.Value:
     square = t.op.Mul(tangent, tangent)
     raised = t.op.Div(t.op.Mul(square, t.op.like(2, x)), t.op.Sub(t.op.like(1, x), square))
     fallen = t.op.Exp(t.op.Neg(t.op.Mul(x, raised)))
-    made: ir.Value = t.op.Mul(fallen, t.op.Add(raised, t.op.like(1, x))) if order else fallen
-    return made
+    return t.op.Mul(fallen, t.op.Add(raised, t.op.like(1, x))) if order else fallen
 
 
 def _small_k(t: Writer, x: ir.Value, order: int) -> ir.Value:
@@ -94,8 +90,7 @@ def _small_k(t: Writer, x: ir.Value, order: int) -> ir.Value:
     left = t.op.Sub(power_sum(t, square, second), t.op.Mul(logarithm, power_sum(t, square, first)))
     if not order:
         return left
-    made: ir.Value = t.op.Sub(t.op.Reciprocal(x), t.op.Mul(t.op.Mul(x, t.op.like(0.5, x)), left))
-    return made
+    return t.op.Sub(t.op.Reciprocal(x), t.op.Mul(t.op.Mul(x, t.op.like(0.5, x)), left))
 
 
 def j(t: Writer, x: ir.Value, order: int) -> ir.Value:
@@ -108,8 +103,7 @@ def j(t: Writer, x: ir.Value, order: int) -> ir.Value:
     cosine, sine = _waves(t, t.op.Max(size, far), order)
     found = t.op.Where(t.op.Less(size, far), near, t.op.Sub(cosine, sine))
     kept = t.op.Where(t.op.IsNaN(x), x, found)
-    made: ir.Value = t.op.Mul(kept, t.op.Sign(x)) if order else kept
-    return made
+    return t.op.Mul(kept, t.op.Sign(x)) if order else kept
 
 
 def _waves(t: Writer, x: ir.Value, order: int) -> tuple[ir.Value, ir.Value]:
@@ -139,8 +133,7 @@ def y(t: Writer, x: ir.Value, order: int) -> ir.Value:
     across, along = (t.op.Neg(plus), minus) if order else (minus, plus)
     distant = t.op.Mul(scale, t.op.Add(t.op.Mul(p, across), t.op.Mul(q, along)))
     found = t.op.Where(t.op.Less(x, far), _middle_y(t, x, order), distant)
-    made: ir.Value = t.op.Where(t.op.LessOrEqual(x, t.op.like(0, x)), t.op.like(-np.inf, x), found)
-    return made
+    return t.op.Where(t.op.LessOrEqual(x, t.op.like(0, x)), t.op.like(-np.inf, x), found)
 
 
 def _middle_y(t: Writer, x: ir.Value, order: int) -> ir.Value:
@@ -157,8 +150,7 @@ def _middle_y(t: Writer, x: ir.Value, order: int) -> ir.Value:
     if not order:
         return total
     falling = t.op.Div(t.op.Mul(j(t, x, 0), t.op.like(2 / np.pi, x)), x)
-    made: ir.Value = t.op.Neg(t.op.Add(total, falling))
-    return made
+    return t.op.Neg(t.op.Add(total, falling))
 
 
 def _double_exponential() -> tuple[np.ndarray, np.ndarray]:

@@ -18,8 +18,7 @@ _ATAN = [(-1) ** k / (2 * k + 1) for k in range(12)]
 def atan(t: Writer, x: ir.Value) -> ir.Value:
     """The operator; for doubles the series, of a quarter of the angle."""
     if not is_double(x):
-        made: ir.Value = t.op.Atan(x)
-        return made
+        return t.op.Atan(x)
     one, size = t.op.like(1, x), t.op.Abs(x)
     steep = t.op.Greater(size, one)
     slope = t.op.Where(steep, t.op.Reciprocal(size), size)
@@ -43,8 +42,7 @@ def acos(t: Writer, x: ir.Value) -> ir.Value:
     """By the tangent of half the angle."""
     one = t.op.like(1, x)
     tangent = t.op.Sqrt(t.op.Div(t.op.Sub(one, x), t.op.Add(one, x)))
-    made: ir.Value = t.op.Mul(atan(t, tangent), t.op.like(2, x))
-    return made
+    return t.op.Mul(atan(t, tangent), t.op.like(2, x))
 
 
 def sinh(t: Writer, x: ir.Value) -> ir.Value:
@@ -60,8 +58,7 @@ def sinh(t: Writer, x: ir.Value) -> ir.Value:
 def cosh(t: Writer, x: ir.Value) -> ir.Value:
     """The mean of exp(x) and its reciprocal."""
     grown = t.op.Exp(t.op.Abs(x))
-    made: ir.Value = t.op.Mul(t.op.Add(grown, t.op.Reciprocal(grown)), t.op.like(0.5, x))
-    return made
+    return t.op.Mul(t.op.Add(grown, t.op.Reciprocal(grown)), t.op.like(0.5, x))
 
 
 def asinh(t: Writer, x: ir.Value) -> ir.Value:
@@ -79,8 +76,7 @@ def acosh(t: Writer, x: ir.Value) -> ir.Value:
     root = t.op.Mul(t.op.Sqrt(above), t.op.Sqrt(t.op.Add(x, t.op.like(1, x))))
     small = log1p(t, t.op.Add(above, root))
     large = t.op.Add(t.op.Log(x), t.op.like(np.log(2), x))
-    made: ir.Value = t.op.Where(t.op.Greater(x, t.op.like(1e10, x)), large, small)
-    return made
+    return t.op.Where(t.op.Greater(x, t.op.like(1e10, x)), large, small)
 
 
 def atanh(t: Writer, x: ir.Value) -> ir.Value:
@@ -92,5 +88,4 @@ def atanh(t: Writer, x: ir.Value) -> ir.Value:
 
 def _signed(t: Writer, size: ir.Value, x: ir.Value) -> ir.Value:
     """A size with the sign of x; zeros keep theirs."""
-    made: ir.Value = t.op.Where(t.op.Equal(x, t.op.like(0, x)), x, t.op.Mul(size, t.op.Sign(x)))
-    return made
+    return t.op.Where(t.op.Equal(x, t.op.like(0, x)), x, t.op.Mul(size, t.op.Sign(x)))

@@ -31,14 +31,12 @@ def lgamma(t: Writer, x: ir.Value) -> ir.Value:
     reflected = t.op.Sub(t.op.Log(t.op.Div(t.op.like(np.pi, x), sine)), found)
     # So far below zero all doubles are whole numbers, where it is infinite.
     ended = t.op.Where(t.op.Less(x, t.op.like(-(2.0**52), x)), t.op.like(np.inf, x), reflected)
-    made: ir.Value = t.op.Where(negative, ended, found)
-    return made
+    return t.op.Where(negative, ended, found)
 
 
 def _turned(t: Writer, x: ir.Value) -> ir.Value:
     """pi times the distance to the nearest whole number."""
-    made: ir.Value = t.op.Mul(t.op.Sub(x, t.op.Round(x)), t.op.like(np.pi, x))
-    return made
+    return t.op.Mul(t.op.Sub(x, t.op.Round(x)), t.op.like(np.pi, x))
 
 
 def _positive_lgamma(t: Writer, x: ir.Value) -> ir.Value:
@@ -52,8 +50,7 @@ def _positive_lgamma(t: Writer, x: ir.Value) -> ir.Value:
     series = power_sum(t, distance, _AROUND_TWO)
     around = t.op.Where(first, t.op.Sub(series, log1p(t, distance)), series)
     rooted = t.op.LessOrEqual(t.op.Abs(t.op.Sub(x, t.op.like(1.5, x))), t.op.like(1, x))
-    made: ir.Value = t.op.Where(rooted, around, stirling)
-    return made
+    return t.op.Where(rooted, around, stirling)
 
 
 def _stirling(t: Writer, x: ir.Value) -> ir.Value:
@@ -62,8 +59,7 @@ def _stirling(t: Writer, x: ir.Value) -> ir.Value:
     series = t.op.Mul(horner(t, t.op.Mul(inverse, inverse), coefficients), inverse)
     # (x - 1/2) log x - x, in a form in which infinities don't meet.
     grown = t.op.Mul(t.op.Sub(x, t.op.like(0.5, x)), t.op.Sub(t.op.Log(x), t.op.like(1, x)))
-    made: ir.Value = t.op.Add(grown, t.op.Add(series, t.op.like(math.log(2 * math.pi) / 2 - 0.5, x)))
-    return made
+    return t.op.Add(grown, t.op.Add(series, t.op.like(math.log(2 * math.pi) / 2 - 0.5, x)))
 
 
 def digamma(t: Writer, x: ir.Value) -> ir.Value:
@@ -84,8 +80,7 @@ def digamma(t: Writer, x: ir.Value) -> ir.Value:
     cotangent = t.op.Div(t.op.Mul(t.op.Cos(turned), t.op.like(np.pi, x)), t.op.Sin(turned))
     both = t.op.Where(negative, t.op.Sub(found, cotangent), found)
     pole = t.op.And(t.op.LessOrEqual(x, zero), t.op.Equal(x, t.op.Floor(x)))
-    made: ir.Value = t.op.Where(pole, t.op.like(np.nan, x), both)
-    return made
+    return t.op.Where(pole, t.op.like(np.nan, x), both)
 
 
 def zeta(t: Writer, x: ir.Value, q: ir.Value) -> ir.Value:
@@ -114,14 +109,12 @@ def zeta(t: Writer, x: ir.Value, q: ir.Value) -> ir.Value:
     even = t.op.Equal(_parity(t, x), t.op.like(0, x))
     at_pole = t.op.Where(even, t.op.like(np.inf, x), t.op.like(np.nan, x))
     ended = t.op.Where(t.op.Equal(x, one), t.op.like(np.inf, x), t.op.Where(pole, at_pole, total))
-    made: ir.Value = t.op.Where(t.op.Less(x, one), t.op.like(np.nan, x), ended)
-    return made
+    return t.op.Where(t.op.Less(x, one), t.op.like(np.nan, x), ended)
 
 
 def _parity(t: Writer, x: ir.Value) -> ir.Value:
     """0 for even numbers, 1 for odd ones; all from 2^53 on are even, and so is infinity to TensorFlow."""
-    made: ir.Value = t.op.Mod(t.op.Min(x, t.op.like(2.0**53, x)), t.op.like(2, x), fmod=1)
-    return made
+    return t.op.Mod(t.op.Min(x, t.op.like(2.0**53, x)), t.op.like(2, x), fmod=1)
 
 
 def _maclaurin(t: Writer, x: ir.Value, end: ir.Value) -> ir.Value:
@@ -145,8 +138,7 @@ def polygamma(t: Writer, a: ir.Value, x: ir.Value) -> ir.Value:
     found = t.op.Mul(t.op.Mul(sign, factorial), zeta(t, order, x))
     invalid = t.op.Or(t.op.Less(a, zero), t.op.Not(t.op.Equal(a, t.op.Floor(a))))
     valid = t.op.Where(invalid, t.op.like(np.nan, a), found)
-    made: ir.Value = t.op.Where(t.op.Equal(a, zero), digamma(t, x), valid)
-    return made
+    return t.op.Where(t.op.Equal(a, zero), digamma(t, x), valid)
 
 
 def _zeta_less_one(k: int) -> float:

@@ -123,8 +123,7 @@ def _continued(t: Writer, first: ir.Value, quotient: float, parts: Parts) -> ir.
 
 
 def _not_zero(t: Writer, x: ir.Value) -> ir.Value:
-    made: ir.Value = t.op.Where(t.op.Less(t.op.Abs(x), t.op.like(_TINY, x)), t.op.like(_TINY, x), x)
-    return made
+    return t.op.Where(t.op.Less(t.op.Abs(x), t.op.like(_TINY, x)), t.op.like(_TINY, x), x)
 
 
 def betainc(t: Writer, a: ir.Value, b: ir.Value, x: ir.Value) -> ir.Value:
@@ -143,8 +142,7 @@ def betainc(t: Writer, a: ir.Value, b: ir.Value, x: ir.Value) -> ir.Value:
     part = op.Mul(front, fraction)
     found = op.Where(turned, op.Sub(one, part), part)
     ends = op.And(op.And(op.Greater(a, zero), op.Greater(b, zero)), op.Or(op.Equal(x, zero), op.Equal(x, one)))
-    made: ir.Value = op.Where(inside, found, op.Where(ends, x, op.like(np.nan, x)))
-    return made
+    return op.Where(inside, found, op.Where(ends, x, op.like(np.nan, x)))
 
 
 def _beta_fraction(t: Writer, a: ir.Value, b: ir.Value, x: ir.Value) -> ir.Value:

@@ -22,8 +22,7 @@ def exponential(t: Writer, x: ir.Value) -> ir.Value:
     near = t.op.Add(t.op.Add(t.op.Log(x), t.op.like(np.euler_gamma, x)), grown)
     series = power_sum(t, t.op.Reciprocal(t.op.Max(x, far)), [float(math.factorial(k)) for k in range(42)])
     distant = t.op.Mul(t.op.Div(t.op.Exp(x), x), series)
-    made: ir.Value = t.op.Where(t.op.Less(x, far), near, distant)
-    return made
+    return t.op.Where(t.op.Less(x, far), near, distant)
 
 
 def fresnel(t: Writer, x: ir.Value, *, sine: bool) -> ir.Value:
@@ -36,8 +35,7 @@ def fresnel(t: Writer, x: ir.Value, *, sine: bool) -> ir.Value:
     near = t.op.Mul(size, integral(t, phase, lambda v: wave(t.op.Mul(v, t.op.like(nodes**2, x))), weights))
     distant = t.op.Sub(t.op.like(0.5, x), _fresnel_rest(t, t.op.Max(size, far), sine=sine))
     found = t.op.Where(t.op.Less(size, far), near, distant)
-    made: ir.Value = t.op.Where(t.op.IsNaN(x), x, t.op.Mul(t.op.Sign(x), found))
-    return made
+    return t.op.Where(t.op.IsNaN(x), x, t.op.Mul(t.op.Sign(x), found))
 
 
 def _fresnel_rest(t: Writer, x: ir.Value, *, sine: bool) -> ir.Value:
@@ -52,8 +50,7 @@ def _fresnel_rest(t: Writer, x: ir.Value, *, sine: bool) -> ir.Value:
     turns = t.op.Mod(t.op.Mul(x, t.op.Mul(x, t.op.like(0.25, x))), t.op.like(1, x), fmod=1)
     phase = t.op.Mul(turns, t.op.like(2 * np.pi, x))
     s, c = t.op.Sin(phase), t.op.Cos(phase)
-    made: ir.Value = t.op.Add(t.op.Mul(f, c), t.op.Mul(g, s)) if sine else t.op.Sub(t.op.Mul(g, c), t.op.Mul(f, s))
-    return made
+    return t.op.Add(t.op.Mul(f, c), t.op.Mul(g, s)) if sine else t.op.Sub(t.op.Mul(g, c), t.op.Mul(f, s))
 
 
 def dawson(t: Writer, x: ir.Value) -> ir.Value:
@@ -68,8 +65,7 @@ def dawson(t: Writer, x: ir.Value) -> ir.Value:
     odds = [math.prod(range(1, 2 * k, 2)) / 2**k for k in range(30)]
     distant = t.op.Mul(t.op.Mul(inverse, t.op.like(0.5, x)), power_sum(t, t.op.Mul(inverse, inverse), odds))
     found = t.op.Where(t.op.Less(size, far), near, distant)
-    made: ir.Value = t.op.Where(t.op.IsNaN(x), x, t.op.Mul(t.op.Sign(x), found))
-    return made
+    return t.op.Where(t.op.IsNaN(x), x, t.op.Mul(t.op.Sign(x), found))
 
 
 def spence(t: Writer, x: ir.Value) -> ir.Value:
@@ -90,5 +86,4 @@ def spence(t: Writer, x: ir.Value) -> ir.Value:
     logarithm = t.op.Log(x)
     outside = t.op.Neg(t.op.Add(t.op.Mul(t.op.Mul(logarithm, logarithm), half), inside))
     found = t.op.Where(large, outside, inside)
-    made: ir.Value = t.op.Where(t.op.Less(x, t.op.like(0, x)), t.op.like(np.nan, x), found)
-    return made
+    return t.op.Where(t.op.Less(x, t.op.like(0, x)), t.op.like(np.nan, x), found)

@@ -70,7 +70,7 @@ def _joined(
         made = [conformed(side, form, r) for form, r in zip(forms, results, strict=True) if form is not None]
         graphs.append(side.close([part for group in made for part in group]))
     count = len(graphs[0].outputs)
-    outputs = t.op.If(test, then_branch=graphs[0], else_branch=graphs[1], outputs=count) if count else ()
+    outputs = t.op.several(count).If(test, then_branch=graphs[0], else_branch=graphs[1]) if count else ()
     for index, output in enumerate(outputs):
         one, two = (graph.outputs[index] for graph in graphs)
         output.type = one.type if one.type is not None else two.type

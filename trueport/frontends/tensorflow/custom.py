@@ -30,15 +30,15 @@ def keep_custom(node: SourceNode, op: Builder, domain: str) -> list[ir.Value]:
             remedy=f'declare the operator: @maps("{node.op_type}", domain="{node.domain}") in a module given by --ops',
         )
     attributes = {name: _attribute(name, value) for name, value in node.attributes.items()}
-    made: Any = op.add(
+    values = op.add_several(
         node.op_type,
+        len(operation.outputs),
         list(node.inputs),  # type: ignore[arg-type]  # no handles and no complex ones: plain values
-        {**attributes, "domain": domain, "outputs": len(operation.outputs)},
+        {**attributes, "domain": domain},
     )
-    values = list(made) if isinstance(made, (tuple, list)) else [made]
     for value, tensor in zip(values, operation.outputs, strict=True):
         value.type = ir.TensorType(onnx_type(tensor.dtype))
-    return values
+    return list(values)
 
 
 def kept_finding(node: SourceNode, domain: str) -> Finding:

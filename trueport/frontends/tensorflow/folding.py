@@ -135,7 +135,7 @@ def _longest_text(operation: Any, known: list[Any]) -> float:
     if operation.type == "DecodeCompressed":
         return math.inf
     if operation.type == "AsString":
-        return max(operation.get_attr("width"), operation.get_attr("precision"), _LONGEST_NUMBER)
+        return float(max(operation.get_attr("width"), operation.get_attr("precision"), _LONGEST_NUMBER))
     if operation.type == "StaticRegexReplace":
         return (longest + 1) * (len(operation.get_attr("rewrite")) + 1)
     if operation.type == "RegexReplace":

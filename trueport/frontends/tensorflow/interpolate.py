@@ -84,7 +84,7 @@ def nearest_places(old: int, new: int, align_corners: bool, half_pixel_centers: 
     )
     found = (places + np.float32(0.5 if half_pixel_centers else 0)) * scale
     rounded = np.floor(found + np.float32(0.5)) if align_corners else np.floor(found)
-    return np.clip(rounded.astype(np.int64), 0, old - 1)
+    return np.asarray(np.clip(rounded.astype(np.int64), 0, old - 1))
 
 
 def takes_the_same(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> bool:

@@ -266,7 +266,7 @@ class _Loop:
         if first is None and not initial:
             # Two inputs are the least that ONNX's shape inference takes.
             first = t.op.const(np.array(True))
-        outputs = t.op.Loop(self.trip, first, *initial, body=graph, outputs=count) if count else ()
+        outputs = t.op.several(count).Loop(self.trip, first, *initial, body=graph) if count else ()
         self._finish(outputs, graph)
         return outputs
 

@@ -123,7 +123,7 @@ def min_first_scale(low: np.ndarray, high: np.ndarray, dtype: ir.DataType) -> tu
 
 def half_away(numbers: np.ndarray) -> np.ndarray:
     """Rounded as C does."""
-    return np.copysign(np.floor(np.abs(numbers) + 0.5), numbers)
+    return np.asarray(np.copysign(np.floor(np.abs(numbers) + 0.5), numbers))
 
 
 def affine_grid(
@@ -145,14 +145,12 @@ def quantized(t: Translation, value: ir.Value, grid: Grid, axis: int) -> ir.Valu
     if grid.low is not None and grid.high is not None:
         low, high = (t.op.const(along(bound, axis, t.rank(value))) for bound in (grid.low, grid.high))
         value = t.op.Clip(value, low, high) if grid.low.ndim == 0 else t.op.Min(t.op.Max(value, low), high)
-    made: ir.Value = t.op.QuantizeLinear(value, grid.scale, grid.zero_point, axis=axis if grid.scale.ndim else None)
-    return made
+    return t.op.QuantizeLinear(value, grid.scale, grid.zero_point, axis=axis if grid.scale.ndim else None)
 
 
 def dequantized(t: Translation, value: ir.Value, grid: Grid, axis: int) -> ir.Value:
     """The numbers that integers of a grid stand for."""
-    made: ir.Value = t.op.DequantizeLinear(value, grid.scale, grid.zero_point, axis=axis if grid.scale.ndim else None)
-    return made
+    return t.op.DequantizeLinear(value, grid.scale, grid.zero_point, axis=axis if grid.scale.ndim else None)
 
 
 def rounded_through(
@@ -182,8 +180,7 @@ def rounded_through(
         value = op.Max(op.Min(value, highest), lowest)
     steps = op.Mul(value, factor)
     even = round_mode == "HALF_TO_EVEN"
-    made: ir.Value = op.Mul(op.Round(steps) if even else op.Floor(op.Add(steps, op.like(0.5, value))), inverse)
-    return made
+    return op.Mul(op.Round(steps) if even else op.Floor(op.Add(steps, op.like(0.5, value))), inverse)
 
 
 def along(numbers: np.ndarray, axis: int, rank: int) -> np.ndarray:

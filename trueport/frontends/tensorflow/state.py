@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 __all__ = ["changes_state", "keeping_state"]
@@ -19,7 +19,7 @@ def changes_state(operation: Any) -> bool:
     return operation.type in _CALLS and any(tensor.dtype.name == "resource" for tensor in operation.inputs)
 
 
-def keeping_state(function: Any) -> Callable[..., Any]:
+def keeping_state(function: Any) -> Any:
     """The function, called so that its variables hold afterwards what they held before.
 
     Comparing a model must not change it, and every run has to start from the same state.

@@ -98,28 +98,25 @@ def _encoded(
     t: Translation, queries: ir.Value, keys: np.ndarray, values: ir.TensorProtocol, default: ir.TensorProtocol
 ) -> ir.Value:
     held = _ENCODED[t.dtype(queries)]
-    made: ir.Value = t.op.LabelEncoder(
+    return t.op.LabelEncoder(
         t.cast(queries, held),
         domain=_ML,
         keys_tensor=_tensor(keys, held),
         values_tensor=values,
         default_tensor=default,
     )
-    return made
 
 
 def _gathered(t: Translation, queries: ir.Value, keys: np.ndarray, values: np.ndarray, default: ir.Value) -> ir.Value:
     """Values that are vectors, or a default that is computed."""
     if not len(keys):
-        missing: ir.Value = t.op.Expand(default, t.op.Concat(t.op.Shape(queries), t.op.Shape(default), axis=0))
-        return missing
+        return t.op.Expand(default, t.op.Concat(t.op.Shape(queries), t.op.Shape(default), axis=0))
     place = found_at(t, queries, keys)
     rows = t.op.Gather(values, t.op.Max(place, t.op.const(np.array(0))))
     missed = t.op.Less(place, t.op.const(np.array(0)))
     if values.ndim > 1:
         missed = t.op.Unsqueeze(missed, list(range(-(values.ndim - 1), 0)))
-    made: ir.Value = t.op.Where(missed, default, rows)
-    return made
+    return t.op.Where(missed, default, rows)
 
 
 def _tensor(array: np.ndarray, dtype: ir.DataType) -> ir.TensorProtocol:

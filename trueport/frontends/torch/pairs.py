@@ -27,14 +27,12 @@ def parts(t: TorchTranslation, value: ir.Value) -> tuple[ir.Value, ir.Value]:
 def joined(t: TorchTranslation, real: ir.Value, imaginary: ir.Value) -> ir.Value:
     """Both parts as one value."""
     last = [t.rank(real)]
-    made: ir.Value = t.op.Concat(t.op.Unsqueeze(real, last), t.op.Unsqueeze(imaginary, last), axis=last[0])
-    return made
+    return t.op.Concat(t.op.Unsqueeze(real, last), t.op.Unsqueeze(imaginary, last), axis=last[0])
 
 
 def constant(t: TorchTranslation, number: complex, like: Value) -> Value:
     """One complex number beside others."""
-    made: Value = t.op.like(np.array([complex(number).real, complex(number).imag]), like)
-    return made
+    return t.op.like(np.array([complex(number).real, complex(number).imag]), like)
 
 
 def bilinear(t: TorchTranslation, product: Callable[[Value, Value], Value], a: Pair, b: Pair) -> Pair:
@@ -50,8 +48,7 @@ def times(t: TorchTranslation, value: Value, number: complex) -> Value:
     if number == 1:
         return value
     if not complex(number).imag:
-        made: Value = t.op.Mul(value, t.op.like(complex(number).real, value))
-        return made
+        return t.op.Mul(value, t.op.like(complex(number).real, value))
     real, imaginary = parts(t, value)
     factor = (t.op.like(complex(number).real, value), t.op.like(complex(number).imag, value))
     return joined(t, *bilinear(t, t.op.Mul, (real, imaginary), factor))
@@ -64,8 +61,7 @@ def magnitude(t: TorchTranslation, value: Value) -> Value:
         return hypotenuse(t, real, imaginary)
     found = in_double(t, lambda a, b: t.op.Sqrt(t.op.Add(t.op.Mul(a, a), t.op.Mul(b, b))), real, imaginary)
     endless = t.op.Or(t.op.IsInf(real), t.op.IsInf(imaginary))
-    made: Value = t.op.Where(endless, t.op.like(np.inf, real), found)
-    return made
+    return t.op.Where(endless, t.op.like(np.inf, real), found)
 
 
 def quotient(t: TorchTranslation, a: Pair, b: Pair) -> Pair:

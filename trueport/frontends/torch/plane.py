@@ -22,15 +22,13 @@ def angle(t: TorchTranslation, y: Value, x: Value) -> Value:
     mirrored = t.op.Where(is_minus(t, x), t.op.Sub(t.op.like(np.pi, x), slant), slant)
     found = t.op.Where(is_minus(t, y), t.op.Neg(mirrored), mirrored)
     odd = t.op.Or(t.op.IsNaN(x), t.op.IsNaN(y))
-    made: Value = t.op.Where(odd, t.op.like(np.nan, x), found)
-    return made
+    return t.op.Where(odd, t.op.like(np.nan, x), found)
 
 
 def is_minus(t: TorchTranslation, x: Value) -> Value:
     """Whether a number has a sign; that of zero shows in its reciprocal."""
     zero = t.op.like(0, x)
-    made: Value = t.op.Or(t.op.Less(x, zero), t.op.Less(t.op.Reciprocal(x), zero))
-    return made
+    return t.op.Or(t.op.Less(x, zero), t.op.Less(t.op.Reciprocal(x), zero))
 
 
 def hypotenuse(t: TorchTranslation, a: Value, b: Value) -> Value:
@@ -40,5 +38,4 @@ def hypotenuse(t: TorchTranslation, a: Value, b: Value) -> Value:
     share = t.op.Div(narrow, t.op.Where(none, t.op.like(1, a), wide))
     found = t.op.Mul(wide, t.op.Sqrt(t.op.Add(t.op.like(1, a), t.op.Mul(share, share))))
     endless = t.op.Or(t.op.IsInf(a), t.op.IsInf(b))
-    made: Value = t.op.Where(endless, t.op.like(np.inf, a), found)
-    return made
+    return t.op.Where(endless, t.op.like(np.inf, a), found)

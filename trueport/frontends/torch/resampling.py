@@ -128,8 +128,7 @@ def sizes_of(t: TorchTranslation, x: Value, axes: Sequence[Axis]) -> Value:
         if None not in known
         else t.op.Concat(*(t.op.Unsqueeze(axis.lengths[1], [0]) for axis in axes), axis=0)
     )
-    made: Value = t.op.Concat(t.op.Shape(x, start=0, end=2), spatial, axis=0)
-    return made
+    return t.op.Concat(t.op.Shape(x, start=0, end=2), spatial, axis=0)
 
 
 def is_small_image(t: TorchTranslation, axes: Sequence[Axis]) -> bool | Value:
@@ -138,8 +137,7 @@ def is_small_image(t: TorchTranslation, axes: Sequence[Axis]) -> bool | Value:
         return False
     if axes[0].new is not None and axes[1].new is not None:
         return axes[0].new + axes[1].new <= _SMALL_IMAGE
-    made: Value = t.op.LessOrEqual(t.op.Add(axes[0].lengths[1], axes[1].lengths[1]), np.array(_SMALL_IMAGE))
-    return made
+    return t.op.LessOrEqual(t.op.Add(axes[0].lengths[1], axes[1].lengths[1]), np.array(_SMALL_IMAGE))
 
 
 def resample(
@@ -201,8 +199,7 @@ def _summed(t: TorchTranslation, x: Value, axis: int, positions: Value, weights:
     taken = t.op.Gather(x, positions, axis=axis)
     behind = t.rank(x) - axis - 1
     shaped = t.op.Unsqueeze(weights, list(range(2, 2 + behind))) if behind else weights
-    made: Value = t.op.ReduceSum(t.op.Mul(taken, shaped), [axis + 1], keepdims=0)
-    return made
+    return t.op.ReduceSum(t.op.Mul(taken, shaped), [axis + 1], keepdims=0)
 
 
 class _Line:
@@ -238,9 +235,9 @@ class _Line:
         """Where new samples lie among the old ones: their centres, or the corners of their cells."""
         op, half = self._t.op, self._number(0.5)
         if self._align and centred:
-            return op.Mul(self._steps, self._ratio)  # type: ignore[no-any-return]
+            return op.Mul(self._steps, self._ratio)
         at = op.Mul(op.Add(self._steps, half), self._ratio)
-        return op.Sub(at, half) if centred else at  # type: ignore[no-any-return]
+        return op.Sub(at, half) if centred else at
 
     def mixed(self, x: Value, kernel: Kernel) -> Value:
         """The samples next to each coordinate; beyond the edge the edge's sample counts."""
@@ -308,8 +305,7 @@ def _on_values(t: TorchTranslation, dtype: ir.DataType) -> _Arithmetic:
     def sinc(x: Value) -> Value:
         angle = op.Mul(x, number(np.pi))
         zero = op.Equal(angle, number(0))
-        made: Value = op.Where(zero, number(1), op.Div(op.Sin(angle), op.Where(zero, number(1), angle)))
-        return made
+        return op.Where(zero, number(1), op.Div(op.Sin(angle), op.Where(zero, number(1), angle)))
 
     return _Arithmetic(number, op.Add, op.Sub, op.Mul, op.Abs, op.Less, op.Where, op.Max, sinc)
 

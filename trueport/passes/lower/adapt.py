@@ -102,7 +102,7 @@ class Downgrade(Inserter):
         """The same operator at the old version, with as many outputs as the node has."""
         count = len(self.node.outputs)
         stated = {name: value for name, value in attributes.items() if not self._is_implied(name, value)}
-        made = self.older(self.node.op_type, inputs, {**stated, "domain": self.node.domain, "outputs": count})
+        made = self._at_the_old_version(self.node.op_type, count, inputs, {**stated, "domain": self.node.domain})
         return made[0] if count == 1 else made
 
     def _is_implied(self, name: str, value: Any) -> bool:
@@ -112,10 +112,15 @@ class Downgrade(Inserter):
             return False
         return bool(attribute_defaults(schema).get(name) == value)
 
-    def older(self, op_type: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> Any:
+    def older(self, op_type: str, inputs: Sequence[Any], options: Mapping[str, Any]) -> ir.Value:
         """Any operator at the old version."""
+        return self._at_the_old_version(op_type, 1, inputs, options)[0]
+
+    def _at_the_old_version(
+        self, op_type: str, count: int, inputs: Sequence[Any], options: Mapping[str, Any]
+    ) -> tuple[ir.Value, ...]:
         before = len(self.made)
-        made = self.add(op_type, inputs, options)
+        made = self.add_several(op_type, count, inputs, options)
         for node in self.made[before:]:
             node.version = self._old
             if node.op_type == self.node.op_type:  # marks on the node hold for it: its line, ties that are open
@@ -348,8 +353,9 @@ def _replace(node: ir.Node, new: OpSchema, old: int, adapter: Adapter, shop: Wor
         if result is not None:
             made_here = result if result.producer() in op.made else op.Identity(result)
             stand_in(value, made_here)
-            if value is node.outputs[0]:
-                made_here.producer().name = node.name
+            maker = made_here.producer()
+            if value is node.outputs[0] and maker is not None:
+                maker.name = node.name
     op.graph.remove(node, safe=True)
     return op.made
 

@@ -56,14 +56,13 @@ def _scanned_products(op: Downgrade, x: Value, exclusive: int, reverse: int) -> 
     product = inner.Mul(state, element)
     inner.graph.outputs.extend([product, inner.Identity(state if exclusive else product)])
     others = op.Gather(op.Shape(x), np.arange(1, len(x.shape), dtype=np.int64))
-    made: list[Value] = op.Scan(
+    made = op.several(2).Scan(
         op.Expand(op.like(1, x), others),
         x,
         body=inner.graph,
         num_scan_inputs=1,
         scan_input_directions=[reverse],
         scan_output_directions=[reverse],
-        outputs=2,
     )
     made[0].type, made[0].shape = x.type, ir.Shape(rest)
     made[1].type, made[1].shape = x.type, x.shape

@@ -99,7 +99,7 @@ def _spread(op: Downgrade, x: Value, of_blocks: Value, axis: int, block_size: in
     rank = op.rank(x)
     along = axis % rank
     if not block_size:
-        return op.Reshape(of_blocks, [*[1] * along, -1, *[1] * (rank - along - 1)])  # type: ignore[no-any-return]
+        return op.Reshape(of_blocks, [*[1] * along, -1, *[1] * (rank - along - 1)])
     length = op.Gather(op.Shape(x), op.const(along))
     places = op.Div(op.Range(op.const(0), length, op.const(1)), op.const(block_size))
-    return op.Gather(of_blocks, places, axis=along)  # type: ignore[no-any-return]
+    return op.Gather(of_blocks, places, axis=along)

@@ -71,8 +71,7 @@ def _for_all(op: Downgrade, default: np.ndarray, places: list[int], values: Valu
 
 
 def _placed(op: Downgrade, default: Value, places: list[int], values: Value) -> Value:
-    made: Value = op.ScatterElements(default, places, values)
-    return made
+    return op.ScatterElements(default, places, values)
 
 
 @downgrades("GridSample", 20, 16)

@@ -66,8 +66,7 @@ def _coordinates(op: Downgrade, data: Value, indices: Value, axis: int) -> Value
             others = [other for other in range(rank) if other != place]
             column = op.Expand(op.Unsqueeze(steps, others) if others else steps, shape)
         columns.append(op.Unsqueeze(column, [-1]))
-    made: Value = op.Concat(*columns, axis=-1)
-    return made
+    return op.Concat(*columns, axis=-1)
 
 
 def _joined(op: Downgrade, data: Value, indices: Value, updates: Value, reduction: str) -> Any:
@@ -78,8 +77,8 @@ def _joined(op: Downgrade, data: Value, indices: Value, updates: Value, reductio
     join = (_JOINS_OF_TRUTH if data.dtype == ir.DataType.BOOL else _JOINS)[reduction]
     known = op.known(indices)
     if known is not None:
-        rows = known.reshape(-1, known.shape[-1])
-        if np.all(rows >= 0) and len(np.unique(rows, axis=0)) == len(rows):
+        places = known.reshape(-1, known.shape[-1])
+        if np.all(places >= 0) and len(np.unique(places, axis=0)) == len(places):
             return _once(op, data, indices, updates, join)
     depth = op.dim(indices, -1)
     if depth is None:
@@ -101,8 +100,7 @@ def _joined(op: Downgrade, data: Value, indices: Value, updates: Value, reductio
 
 
 def _once(op: Builder, data: Value, indices: Value, updates: Value, join: str) -> Value:
-    made: Value = op.ScatterND(data, indices, op.add(join, [op.GatherND(data, indices), updates], {}))
-    return made
+    return op.ScatterND(data, indices, op.add(join, [op.GatherND(data, indices), updates], {}))
 
 
 @downgrades("TensorScatter", 24, ABSENT)

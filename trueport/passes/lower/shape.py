@@ -23,8 +23,8 @@ def split_18_to_13(op: Downgrade, input: Value, split: Value | None, *, axis: in
     if num_outputs == 1 or (length is not None and length % num_outputs == 0):
         return op.again(input, axis=axis)
     if length is not None:
-        part = -(-length // num_outputs)
-        return op.again(input, [part] * (num_outputs - 1) + [length - part * (num_outputs - 1)], axis=axis)
+        size = -(-length // num_outputs)
+        return op.again(input, [size] * (num_outputs - 1) + [length - size * (num_outputs - 1)], axis=axis)
     whole = op.Gather(op.Shape(input), [axis])
     part = op.Div(op.Add(whole, [num_outputs - 1]), [num_outputs])
     last = op.Sub(whole, op.Mul(part, [num_outputs - 1]))

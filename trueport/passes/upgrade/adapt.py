@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx_ir as ir
@@ -24,6 +24,7 @@ from onnx_ir.passes.common import InlinePass
 from onnx_ir.tape import Tape
 
 from trueport.errors import InvalidModel
+from trueport.ir.build import Several
 from trueport.ir.places import op_id, place
 from trueport.ir.provenance import inherit
 from trueport.ir.schemas import CANONICAL_OPSETS, history, schema_at
@@ -72,8 +73,8 @@ def adapters_of(*modules: ModuleType) -> Adapters:
 class AdapterBuilder:
     """Builds the replacement of a node: ``op.Add(a, b)``; ``op.node`` is the old one.
 
-    Attributes are keywords (None leaves one out); ``outputs=n`` gives a list of n values, ``domain=``
-    another domain than ONNX's own. New nodes mean what they mean at the version that the adapter leads to;
+    Attributes are keywords (None leaves one out); ``op.several(n)`` builds nodes of n outputs, ``domain=``
+    names another domain than ONNX's own. New nodes mean what they mean at the version that the adapter leads to;
     ``op.at(13)`` builds as of opset 13, for operators that are younger than that.
     """
 
@@ -82,21 +83,26 @@ class AdapterBuilder:
         self._tape = Tape() if tape is None else tape
         self._version = version
 
-    def __getattr__(self, op_type: str) -> Callable[..., Any]:
+    def __getattr__(self, op_type: str) -> Callable[..., ir.Value]:
         if op_type.startswith("_"):
             raise AttributeError(op_type)
-        return lambda *inputs, **options: self._add(op_type, inputs, options)
+        return lambda *inputs, **options: self.add_several(op_type, 1, inputs, options)[0]
 
-    def _add(self, op_type: str, inputs: Sequence[ir.Value | None], options: dict[str, Any]) -> Any:
-        domain = options.pop("domain", "")
-        outputs = options.pop("outputs", None)
+    def several(self, count: int) -> Several:
+        """Nodes of several outputs: ``op.several(2).TopK(x, k)`` gives a tuple of two values."""
+        return Several(self, count)
+
+    def add_several(
+        self, op_type: str, count: int, inputs: Sequence[Any], options: Mapping[str, Any]
+    ) -> tuple[ir.Value, ...]:
+        """One node; its values."""
         attributes = {name: value for name, value in options.items() if value is not None}
+        domain = attributes.pop("domain", "")
         version = self._version if domain == self.node.domain else CANONICAL_OPSETS[domain]
         while inputs and inputs[-1] is None:
             inputs = inputs[:-1]
-        if outputs is None:
-            return self._tape.op(op_type, inputs, attributes, domain=domain, version=version)
-        return self._tape.op_multi_out(op_type, inputs, attributes, num_outputs=outputs, domain=domain, version=version)
+        made = self._tape.op_multi_out(op_type, inputs, attributes, num_outputs=count, domain=domain, version=version)
+        return tuple(made)
 
     @property
     def nodes(self) -> Sequence[ir.Node]:
@@ -110,7 +116,7 @@ class AdapterBuilder:
     def again(self, *inputs: ir.Value | None, **attributes: Any) -> Any:
         """The same operator with as many outputs as the old node has."""
         count = len(self.node.outputs)
-        made = self._add(self.node.op_type, inputs, {**attributes, "domain": self.node.domain, "outputs": count})
+        made = self.add_several(self.node.op_type, count, inputs, {**attributes, "domain": self.node.domain})
         return made[0] if count == 1 else made
 
     def wants(self, index: int) -> bool:
@@ -120,22 +126,22 @@ class AdapterBuilder:
     def const(self, array: Any, dtype: Any = None) -> ir.Value:
         """A constant; Python ints become int64."""
         value = np.asarray(array) if dtype is None else np.asarray(array, dtype=dtype)
-        return cast(ir.Value, self.Constant(value=ir.tensor(value)))
+        return self.Constant(value=ir.tensor(value))
 
     def like(self, number: float, value: ir.Value) -> ir.Value:
         """A scalar of another value's element type."""
         if value.dtype is None:
-            return cast(ir.Value, self.at(15).CastLike(self.const(np.float32(number)), value))
+            return self.at(15).CastLike(self.const(np.float32(number)), value)
         with np.errstate(over="ignore"):
             return self.const(np.array(number).astype(value.dtype.numpy()))
 
     def reshape_as(self, value: ir.Value, model: ir.Value) -> ir.Value:
         """``value`` in the shape of another; a dim of 0 is a dim of 0."""
-        return cast(ir.Value, self.at(14).Reshape(value, self.Shape(model), allowzero=1))
+        return self.at(14).Reshape(value, self.Shape(model), allowzero=1)
 
     def rank(self, value: ir.Value) -> ir.Value:
         """The number of dims, as a vector of one."""
-        return cast(ir.Value, self.Shape(self.Shape(value)))
+        return self.Shape(self.Shape(value))
 
     @staticmethod
     def known(value: ir.Value | None) -> np.ndarray | None:

@@ -58,11 +58,11 @@ def _one_sequence(
     attributes = {"body": body, "num_scan_inputs": num_scan_inputs, "scan_input_directions": directions}
     count = len(op.node.outputs)
     if not has_length:
-        return list(op.Scan(*values, outputs=count, **attributes))
+        return list(op.several(count).Scan(*values, **attributes))
     new = op.at(13)
     length = new.Reshape(formal[0], op.const([1]))
     cut = [new.Slice(value, op.const([0]), length, op.const([0])) for value in sequences]
-    made = list(op.Scan(*states, *cut, outputs=count, **attributes))
+    made = op.several(count).Scan(*states, *cut, **attributes)
     missing = new.Sub(new.at(15).Shape(sequences[0], end=1), length)
     filled = [_filled(new, value, missing) for value in made[len(states) :]]
     return [*made[: len(states)], *filled]
@@ -72,5 +72,4 @@ def _filled(op: AdapterBuilder, value: Value, missing: Value) -> Value:
     """``value`` with this many more rows of zeros."""
     others = op.Slice(op.Shape(value), op.const([1]), op.const([np.iinfo(np.int64).max]))
     zero = op.at(15).CastLike(op.const(np.float32(0)), value)
-    made: Value = op.Concat(value, op.Expand(zero, op.Concat(missing, others, axis=0)), axis=0)
-    return made
+    return op.Concat(value, op.Expand(zero, op.Concat(missing, others, axis=0)), axis=0)

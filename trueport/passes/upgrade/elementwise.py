@@ -71,10 +71,9 @@ def along_axis(op: AdapterBuilder, A: Value, B: Value, axis: int) -> Value:
         return op.at(1).Unsqueeze(B, axes=[len(B.shape) + i for i in range(missing)]) if missing > 0 else B
     op = op.at(13)
     end = op.rank(A) if axis >= 0 else op.const([0])
-    missing = op.Max(op.Sub(op.Sub(end, op.const([axis])), op.rank(B)), op.const([0]))
-    ones = op.ConstantOfShape(missing, value=ir.tensor(np.array([1])))
-    made: Value = op.Reshape(B, op.Concat(op.Shape(B), ones, axis=0))
-    return made
+    count = op.Max(op.Sub(op.Sub(end, op.const([axis])), op.rank(B)), op.const([0]))
+    ones = op.ConstantOfShape(count, value=ir.tensor(np.array([1])))
+    return op.Reshape(B, op.Concat(op.Shape(B), ones, axis=0))
 
 
 @upgrades("PRelu", 6, 7)

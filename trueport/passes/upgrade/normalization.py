@@ -18,7 +18,7 @@ _TRAINING_OUTPUTS = 5
 def batch_normalization_6_to_7(op: AdapterBuilder, *inputs: Value, is_test: int, **attributes: Any) -> Any:
     """Since 7 the number of outputs tells the mode: five in training, one otherwise."""
     if not is_test:
-        return op.BatchNormalization(*inputs, outputs=_TRAINING_OUTPUTS, **attributes)
+        return op.several(_TRAINING_OUTPUTS).BatchNormalization(*inputs, **attributes)
     mean, var = inputs[3:]
     statistics = [op.Identity(value) for value in (mean, var, mean, var)]
     return op.BatchNormalization(*inputs, **attributes), *statistics[: len(op.node.outputs) - 1]
@@ -42,7 +42,7 @@ def batch_normalization_9_to_14(op: AdapterBuilder, X: Value, *parameters: Value
     """Since 14 an attribute tells the mode, and the batch's own statistics are no longer put out."""
     if not any(op.wants(i) for i in range(1, _TRAINING_OUTPUTS)):
         return op.BatchNormalization(X, *parameters, **attributes)
-    made = op.BatchNormalization(X, *parameters, training_mode=1, outputs=3, **attributes)
+    made = op.several(3).BatchNormalization(X, *parameters, training_mode=1, **attributes)
     if not op.wants(3) and not op.wants(4):
         return made
     rows = op.Reshape(X, op.const([0, 0, -1]))
@@ -62,8 +62,7 @@ def group_normalization_18_to_21(
 
     def per_channel(value: Value) -> Value:
         column = op.Reshape(value, op.const([-1, 1]))
-        made: Value = op.Reshape(op.Expand(column, times), op.const([-1]))
-        return made
+        return op.Reshape(op.Expand(column, times), op.const([-1]))
 
     # Before 21 all was computed in the type of X; in float32, the default since, a double would lose digits.
     stash_type = ir.DataType.DOUBLE if X.dtype == ir.DataType.DOUBLE else ir.DataType.FLOAT

@@ -36,5 +36,4 @@ def global_lp_pool_1_to_2(op: AdapterBuilder, X: Value, *, p: float) -> Any:
 
 
 def _power(op: AdapterBuilder, value: Value, exponent: float) -> Value:
-    made: Value = op.at(13).Pow(value, op.const(exponent, "float32"))
-    return made
+    return op.at(13).Pow(value, op.const(exponent, "float32"))

@@ -94,8 +94,7 @@ def _every_second(op: AdapterBuilder, X: Value, scales: Value | None, sizes: Val
         scales, sizes = None, op.Mul(sizes, times)
     twice = op.again(X, None, scales, sizes, coordinate_transformation_mode="asymmetric", **attributes)
     ends = op.Expand(op.const([np.iinfo(np.int64).max]), op.Shape(times))
-    made: Value = op.Slice(twice, op.Sub(times, op.const(1)), ends, None, times)
-    return made
+    return op.Slice(twice, op.Sub(times, op.const(1)), ends, None, times)
 
 
 @upgrades("RoiAlign", 10, 16)

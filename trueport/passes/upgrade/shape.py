@@ -87,8 +87,7 @@ def tile_1_to_6(op: AdapterBuilder, input: Value, tiles: Value, axis: Value) -> 
     new = op.at(13)
 
     def whole(value: Value) -> Value:
-        number: Value = new.Reshape(new.Cast(value, to=ir.DataType.INT64.value), op.const([-1]))
-        return number
+        return new.Reshape(new.Cast(value, to=ir.DataType.INT64.value), op.const([-1]))
 
     ones = new.ConstantOfShape(op.rank(input), value=ir.tensor(np.array([1])))
     return op.again(input, new.ScatterElements(ones, whole(axis), whole(tiles)))

@@ -54,8 +54,7 @@ def right_shift(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
 
 def _inverted(t: Translation, x: ir.Value, where: ir.Value) -> ir.Value:
     """All bits the other way round in some places."""
-    made: ir.Value = t.op.Where(where, t.op.Sub(t.op.like(-1, x), x), x)
-    return made
+    return t.op.Where(where, t.op.Sub(t.op.like(-1, x), x), x)
 
 
 def _places(t: Translation, y: ir.Value) -> ir.Value:
@@ -64,8 +63,7 @@ def _places(t: Translation, y: ir.Value) -> ir.Value:
     known = t.static(y)
     if known is not None:
         return t.op.const(np.clip(known, 0, largest).astype(known.dtype))
-    made: ir.Value = t.op.Clip(y, t.op.like(0, y), t.op.like(largest, y))
-    return made
+    return t.op.Clip(y, t.op.like(0, y), t.op.like(largest, y))
 
 
 def _shifted(t: Translation, x: ir.Value, y: ir.Value, direction: str) -> ir.Value:

@@ -86,7 +86,7 @@ def read(t: Translation, resource: Translated, *, dtype: ir.DataType) -> Pair:
 
 
 @maps("Cast", domain=COMPLEX, fidelity=BITWISE, ignores={"Truncate": "says how numbers are cut to narrower ones"})
-def cast(t: Translation, x: Translated, *, DstT: ir.DataType) -> Translated:
+def cast(t: Translation, x: Translated, *, DstT: ir.DataType) -> Any:
     part = COMPLEX_PARTS.get(DstT)
     if part is None:
         # TensorFlow drops the imaginary part, also on the way to bool.
@@ -98,7 +98,7 @@ def cast(t: Translation, x: Translated, *, DstT: ir.DataType) -> Translated:
 
 
 @maps("Where", domain=COMPLEX, fidelity=BITWISE)
-def where(t: Translation, input: Pair) -> ir.Value:
+def where(t: Translation, input: Pair) -> Any:
     return t.redo(t.op.Or(*(t.op.Cast(part, to=ir.DataType.BOOL) for part in input)))
 
 
@@ -116,7 +116,7 @@ def complex_(t: Translation, real: ir.Value, imag: ir.Value) -> Pair:
 
 
 @maps("Real", domain=COMPLEX, fidelity=BITWISE)
-def real(t: Translation, input: Translated) -> ir.Value:
+def real(t: Translation, input: Translated) -> Any:
     return part_of(input, 0)
 
 

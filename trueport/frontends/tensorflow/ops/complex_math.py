@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import onnx_ir as ir
 
@@ -166,8 +167,7 @@ def pow_(t: Translation, x: Pair, y: Pair) -> Pair:
 
 def _times(t: Translation, wave: ir.Value, size: ir.Value) -> ir.Value:
     """A product that is zero where the wave is, also where the size is infinite."""
-    made: ir.Value = t.op.Where(t.op.Equal(wave, t.op.like(0, wave)), wave, t.op.Mul(wave, size))
-    return made
+    return t.op.Where(t.op.Equal(wave, t.op.like(0, wave)), wave, t.op.Mul(wave, size))
 
 
 @maps("Sin", domain=COMPLEX, error=ulps(8))
@@ -232,7 +232,7 @@ def batch_mat_mul(t: Translation, x: Pair, y: Pair, *, adj_x: bool, adj_y: bool)
 
 
 @maps("Einsum", domain=COMPLEX, error=accumulation(4, against=AGAINST_TERMS))
-def einsum(t: Translation, inputs: tuple[Pair, ...], *, equation: str) -> Pair:
+def einsum(t: Translation, inputs: tuple[Pair, ...], *, equation: str) -> Any:
     if len(inputs) == 1:
         return by_part(t.redo, inputs)
     return bilinear(t, lambda x, y: t.redo((x, y)), *inputs)

@@ -176,7 +176,7 @@ def _sparse_counts(
     else:
         width = t.op.Max(row_count(t, values), t.op.const(np.array([max(least, 0)], np.int64)))
     place = values if rows is None else t.op.Add(t.op.Mul(rows, width), values)
-    keys, _, inverse, _ = t.op.Unique(place, sorted=1, outputs=4)
+    keys, _, inverse, _ = t.op.several(4).Unique(place, sorted=1)
     found = merged(t, filled(t, 0, t.dtype(weights), t.op.Shape(keys)), inverse, added, how)
     made = t.cast(found, t.output_type(1))
     if rows is None or count is None:

@@ -63,14 +63,13 @@ def _scanned_log_sums(t: Translation, x: ir.Value, exclusive: bool, reverse: boo
     added = _log_add(body, total, item)
     graph = body.close([added, total if exclusive else added])
     start = t.op.Expand(t.op.like(-np.inf, x), t.op.Shape(x, start=1))
-    made: list[ir.Value] = t.op.Scan(
+    made = t.op.several(2).Scan(
         start,
         x,
         body=graph,
         num_scan_inputs=1,
         scan_input_directions=[int(reverse)],
         scan_output_directions=[int(reverse)],
-        outputs=2,
     )
     return made[1]
 

@@ -64,10 +64,9 @@ def _plain(t: Translation, terms: Sequence[_Term], output: str) -> ir.Value:
     """A diagonal is taken: ONNX has no other operator for it. It gives none back."""
     if len(set(output)) < len(output):
         raise t.fail("writes to a diagonal, which ONNX's Einsum does not", "use tf.linalg.diag")
-    made: ir.Value = t.op.Einsum(
+    return t.op.Einsum(
         *(term.value for term in terms), equation=f"{','.join(term.letters for term in terms)}->{output}"
     )
-    return made
 
 
 def _reduced(t: Translation, term: _Term, kept: set[str]) -> _Term:
@@ -87,8 +86,7 @@ def _spread(t: Translation, term: _Term, output: str) -> ir.Value:
     """Axes as in the output, with ones where the term has none, so that it broadcasts."""
     ordered = _ordered(t, term, "".join(letter for letter in output if letter in term.letters))
     missing = [axis for axis, letter in enumerate(output.lstrip(_absent(term, output))) if letter not in term.letters]
-    made: ir.Value = t.op.Unsqueeze(ordered.value, missing) if missing else ordered.value
-    return made
+    return t.op.Unsqueeze(ordered.value, missing) if missing else ordered.value
 
 
 def _absent(term: _Term, output: str) -> str:

@@ -101,8 +101,7 @@ def mul_no_nan(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
 
 
 def _is_zero(t: Translation, x: ir.Value) -> ir.Value:
-    made: ir.Value = t.op.Equal(x, t.op.like(0, x))
-    return made
+    return t.op.Equal(x, t.op.like(0, x))
 
 
 @maps("Maximum", domain=TF, error=ulps(0))

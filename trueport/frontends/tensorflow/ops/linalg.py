@@ -87,8 +87,7 @@ def log_matrix_determinant(t: Translation, input: ir.Value) -> tuple[ir.Value, i
 
 def _alone(t: Translation, value: ir.Value) -> ir.Value:
     rank = t.rank(value)
-    made: ir.Value = t.op.Squeeze(value, [rank - 2, rank - 1])
-    return made
+    return t.op.Squeeze(value, [rank - 2, rank - 1])
 
 
 @maps("Lu", domain=TF, error=_STEPS)
@@ -129,8 +128,7 @@ def _shifted(t: Translation, value: ir.Value, up: int, down: int) -> ir.Value:
     axis = t.rank(value) - 2
     ends = [[0] * axis + [count, 0] for count in (down, up)]
     moved = t.op.Pad(value, [*ends[0], *ends[1]], t.op.like(0, value))
-    made: ir.Value = t.op.Slice(moved, [up], [np.iinfo(np.int64).max if up else -1], [axis])
-    return made
+    return t.op.Slice(moved, [up], [np.iinfo(np.int64).max if up else -1], [axis])
 
 
 @maps(

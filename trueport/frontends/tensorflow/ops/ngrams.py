@@ -64,8 +64,7 @@ def _token_places(
     right = t.op.GreaterOrEqual(offset, t.op.Unsqueeze(lengths, [1]))
     count = t.op.Gather(t.op.Shape(data), 0)
     inside = t.op.Add(t.op.Unsqueeze(starts, [1]), offset)
-    made: ir.Value = t.op.Where(left, count, t.op.Where(right, t.op.Add(count, t.op.const(np.array(1))), inside))
-    return made
+    return t.op.Where(left, count, t.op.Where(right, t.op.Add(count, t.op.const(np.array(1))), inside))
 
 
 def _joined(t: Translation, parts: list[ir.Value], separator: str) -> ir.Value:

@@ -91,7 +91,7 @@ def max_pool_with_argmax(
     data = channels_first(t, _comparable(t, input), "NHWC")
     window = _window(t, data, ksize, strides, padding, "NHWC")
     reached = without_unreached(t, data, window["kernel_shape"], window["strides"], window)
-    values, places = t.op.MaxPool(reached, **window, outputs=2)
+    values, places = t.op.several(2).MaxPool(reached, **window)
     if reached is not data:
         places = _within(t, places, reached, data)
     # ONNX counts places in (batch, channel, height, width), TensorFlow in the order of its data.

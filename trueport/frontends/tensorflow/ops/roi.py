@@ -161,7 +161,7 @@ def combined_non_max_suppression(
         total = t.op.Min(total, t.op.Mul(t.op.Reshape(t.int64(max_output_size_per_class), [1]), classes))
     short = t.op.Max(t.op.Sub(total, row), [0])
     wide = t.op.Pad(dense, t.op.Concat([0, 0, 0], short, axis=0), number(t, lowest))
-    best, places = t.op.TopK(wide, total, axis=1, outputs=2)
+    best, places = t.op.several(2).TopK(wide, total, axis=1)
     real = t.op.Greater(best, number(t, lowest))
     places = t.op.Where(real, places, t.op.const(np.array(0)))
     kind, place = t.op.Div(places, count), t.op.Mod(places, count)

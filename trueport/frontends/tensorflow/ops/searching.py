@@ -40,7 +40,7 @@ def _axis(t: Translation, axis: ir.Value) -> int | None:
 
 def _unique(t: Translation, x: ir.Value, axis: int | None) -> tuple[ir.Value, ...]:
     """Values in the order in which they come first, where each stands, how often it comes."""
-    values, _, places, counts = t.op.Unique(x, axis=axis, sorted=0, outputs=4)
+    values, _, places, counts = t.op.several(4).Unique(x, axis=axis, sorted=0)
     index = t.output_type(1)
     return values, t.cast(places, index), t.cast(counts, index)
 
@@ -76,8 +76,7 @@ def bucketize(t: Translation, input: ir.Value, *, boundaries: list[float]) -> ir
 
 def _count(t: Translation, truth: ir.Value, dtype: ir.DataType) -> ir.Value:
     """How many are true along the last axis."""
-    made: ir.Value = t.op.ReduceSum(t.op.Cast(truth, to=dtype), [t.rank(truth) - 1], keepdims=0)
-    return made
+    return t.op.ReduceSum(t.op.Cast(truth, to=dtype), [t.rank(truth) - 1], keepdims=0)
 
 
 @maps("NthElement", domain=TF, fidelity=BITWISE)
@@ -85,7 +84,7 @@ def nth_element(t: Translation, input: ir.Value, n: ir.Value, *, reverse: bool) 
     place = t.int64(n)
     known = t.static(n)
     count = t.op.Reshape(t.op.Add(place, 1), [1]) if known is None else t.op.const(np.array([int(known) + 1], np.int64))
-    values, _ = t.op.TopK(input, count, largest=int(reverse), outputs=2)
+    values, _ = t.op.several(2).TopK(input, count, largest=int(reverse))
     return t.op.Gather(values, place, axis=-1)
 
 

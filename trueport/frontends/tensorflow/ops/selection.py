@@ -50,13 +50,13 @@ def _comparable(t: Translation, value: ir.Value, last: float) -> ir.Value:
 
 @maps("TopKV2", domain=TF, fidelity=BITWISE, ignores={"sorted": "what need not be sorted may be"})
 def top_k_v2(t: Translation, input: ir.Value, k: ir.Value) -> tuple[ir.Value, ir.Value]:
-    values, indices = t.op.TopK(input, t.op.Reshape(t.int64(k), [1]), outputs=2)
+    values, indices = t.op.several(2).TopK(input, t.op.Reshape(t.int64(k), [1]))
     return values, t.cast(indices, t.output_type(1))
 
 
 @maps("TopK", domain=TF, fidelity=BITWISE, ignores={"sorted": "what need not be sorted may be"})
 def top_k(t: Translation, input: ir.Value, *, k: int) -> tuple[ir.Value, ir.Value]:
-    values, indices = t.op.TopK(input, [k], outputs=2)
+    values, indices = t.op.several(2).TopK(input, [k])
     return values, t.cast(indices, t.output_type(1))
 
 
@@ -73,5 +73,5 @@ def top_k(t: Translation, input: ir.Value, *, k: int) -> tuple[ir.Value, ir.Valu
 def approx_top_k(
     t: Translation, input: ir.Value, *, k: int, reduction_dimension: int, is_max_k: bool
 ) -> tuple[ir.Value, ir.Value]:
-    values, indices = t.op.TopK(input, [k], axis=reduction_dimension, largest=int(is_max_k), outputs=2)
+    values, indices = t.op.several(2).TopK(input, [k], axis=reduction_dimension, largest=int(is_max_k))
     return values, t.cast(indices, t.output_type(1))

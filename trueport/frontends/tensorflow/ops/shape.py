@@ -142,14 +142,14 @@ def _unsqueezed(t: Translation, value: ir.Value, axis: int) -> ir.Value:
 def unpack(t: Translation, value: ir.Value, *, num: int, axis: int) -> tuple[ir.Value, ...]:
     if t.rank(value) == 1:
         return tuple(t.op.Gather(value, index, axis=0) for index in range(num))
-    parts = t.op.Split(value, axis=axis, num_outputs=num, outputs=num) if num > 1 else (value,) * num
+    parts = t.op.several(num).Split(value, axis=axis, num_outputs=num) if num > 1 else (value,) * num
     return tuple(t.op.Squeeze(part, [axis]) for part in parts)
 
 
 @maps("Split", domain=TF, fidelity=BITWISE)
 def split(t: Translation, split_dim: ir.Value, value: ir.Value, *, num_split: int) -> tuple[ir.Value, ...]:
     axis = int(t.need(split_dim, "split_dim").item())
-    return t.op.Split(value, axis=axis, num_outputs=num_split, outputs=num_split) if num_split > 1 else (value,)
+    return t.op.several(num_split).Split(value, axis=axis, num_outputs=num_split) if num_split > 1 else (value,)
 
 
 @maps("SplitV", domain=TF, fidelity=BITWISE)
@@ -159,15 +159,15 @@ def split_v(
     if num_split == 1:
         return (value,)
     axis = int(t.need(split_dim, "split_dim").item())
-    return t.op.Split(value, _split_sizes(t, value, size_splits, axis), axis=axis, outputs=num_split)
+    return t.op.several(num_split).Split(value, _split_sizes(t, value, size_splits, axis), axis=axis)
 
 
 def _split_sizes(t: Translation, value: ir.Value, sizes: ir.Value, axis: int) -> ir.Value:
     """The sizes with -1 replaced by what the others leave."""
     known, dim = t.static(sizes), t.dims(value)[axis]
     if known is not None and dim is not None:
-        rest = dim - int(known[known >= 0].sum())
-        return t.op.const(np.where(known < 0, rest, known).astype(np.int64))
+        left = dim - int(known[known >= 0].sum())
+        return t.op.const(np.where(known < 0, left, known).astype(np.int64))
     wanted = t.int64(sizes)
     if known is not None and (known >= 0).all():
         return wanted

@@ -130,7 +130,7 @@ def sparse_softmax(t: Translation, sp_indices: ir.Value, sp_values: ir.Value, sp
     rank = rank_of(t, sp_indices, sp_shape)
     outer = t.op.Slice(sp_indices, [0], [rank - 1], [1])
     keys = linear(t, outer, sp_shape)
-    _, _, rows, _ = t.op.Unique(keys, sorted=1, outputs=4)
+    _, _, rows, _ = t.op.several(4).Unique(keys, sorted=1)
     # As many groups as values are enough; those of none are not read.
     start = t.op.Expand(t.op.like(-np.inf, sp_values), t.op.Shape(sp_values))
     top = merged(t, start, rows, sp_values, "max")
@@ -203,7 +203,7 @@ def _reduced(t: Translation, source: Sparse, axes: ir.Value, how: str, keep: boo
 def _reduced_sparse(t: Translation, source: Sparse, axes: ir.Value, how: str, keep: bool) -> Sparse:
     """A sparse result: only where something is there."""
     kept, keys, shape = _groups(t, source, axes, keep)
-    unique, _, rows, _ = t.op.Unique(keys, sorted=1, outputs=4)
+    unique, _, rows, _ = t.op.several(4).Unique(keys, sorted=1)
     found = _collected(t, filled(t, 0, t.dtype(source[1]), t.op.Shape(unique)), rows, source[1], how)
     rank = rank_of(t, source[0], source[2])
     one = t.op.const(np.array([1], np.int64))

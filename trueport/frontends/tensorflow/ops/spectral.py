@@ -53,8 +53,7 @@ def _completed(t: Translation, columns: ir.Value, count: int) -> ir.Value:
     """With more columns, orthogonal to those there are, until they are as many as the rows."""
     axis = t.rank(columns) - 1
     others = t.op.Slice(householder(t, columns)[0], [count], [1 << 62], [axis])
-    made: ir.Value = t.op.Concat(columns, others, axis=axis)
-    return made
+    return t.op.Concat(columns, others, axis=axis)
 
 
 def _nothing(t: Translation) -> ir.Value:

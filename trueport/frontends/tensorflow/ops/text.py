@@ -94,7 +94,7 @@ def _split_at_spaces(t: Translation, text: ir.Value) -> tuple[ir.Value, ir.Value
     """Split at each kind of space in turn: a piece that is left empty is none."""
     table = text
     for space in _SPACES:
-        table = t.op.StringSplit(table, delimiter=space, outputs=2)[0]
+        table = t.op.several(2).StringSplit(table, delimiter=space)[0]
     shape = t.op.Shape(table)
     width = t.op.ReduceProd(t.op.Slice(shape, [1], [1 + len(_SPACES)]), keepdims=1)
     table = t.op.Reshape(table, t.op.Concat(t.op.Slice(shape, [0], [1]), width, axis=0), allowzero=1)

@@ -68,8 +68,7 @@ def _angle(t: Translation, y: ir.Value, x: ir.Value) -> ir.Value:
 def _is_minus(t: Translation, x: ir.Value) -> ir.Value:
     """Whether a number has a sign; that of zero shows in its reciprocal."""
     zero = t.op.like(0, x)
-    made: ir.Value = t.op.Or(t.op.Less(x, zero), t.op.Less(t.op.Reciprocal(x), zero))
-    return made
+    return t.op.Or(t.op.Less(x, zero), t.op.Less(t.op.Reciprocal(x), zero))
 
 
 @maps("Sinh", domain=TF, error=ulps(3))

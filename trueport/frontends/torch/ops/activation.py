@@ -26,8 +26,7 @@ def log_sigmoid(t: TorchTranslation, x: Value) -> Value:
 def _log_sigmoid(t: TorchTranslation, x: Value) -> Value:
     """min(x, 0) - log(1 + exp(-|x|)): the exporter's log of a sigmoid is minus infinity from -104 down."""
     rest = log1p(t, t.op.Exp(t.op.Neg(t.op.Abs(x))))
-    made: Value = t.op.Sub(t.op.Min(x, t.op.like(0, x)), rest)
-    return made
+    return t.op.Sub(t.op.Min(x, t.op.like(0, x)), rest)
 
 
 @maps_torch("aten::rrelu_with_noise_functional", error=ulps(1))
@@ -57,12 +56,10 @@ def gelu(t: TorchTranslation, x: Value, approximate: str = "none") -> Value:
 def _gelu(t: TorchTranslation, x: Value) -> Value:
     turned = t.op.Mul(x, t.op.like(np.sqrt(0.5), x))
     share = error_function.erf(t, turned) if is_double(x) else t.op.Erf(turned)
-    made: Value = t.op.Mul(t.op.Mul(x, t.op.like(0.5, x)), t.op.Add(t.op.like(1, x), share))
-    return made
+    return t.op.Mul(t.op.Mul(x, t.op.like(0.5, x)), t.op.Add(t.op.like(1, x), share))
 
 
 def _gelu_tanh(t: TorchTranslation, x: Value) -> Value:
     cube = t.op.Mul(t.op.Mul(x, x), x)
     inner = t.op.Mul(t.op.like(np.sqrt(2 / np.pi), x), t.op.Add(x, t.op.Mul(t.op.like(0.044715, x), cube)))
-    made: Value = t.op.Mul(t.op.Mul(t.op.like(0.5, x), x), t.op.Add(t.op.like(1, x), t.op.Tanh(inner)))
-    return made
+    return t.op.Mul(t.op.Mul(t.op.like(0.5, x), x), t.op.Add(t.op.like(1, x), t.op.Tanh(inner)))

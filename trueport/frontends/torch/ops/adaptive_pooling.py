@@ -130,7 +130,7 @@ def _divided(t: TorchTranslation, x: ir.Value, output_size: Sequence[Any]) -> ir
     kernel = [(size or 0) // wanted for size, wanted in zip(sizes, output_size, strict=True)]
     if [width * wanted for width, wanted in zip(kernel, output_size, strict=True)] != list(sizes) or 0 in kernel:
         return None
-    return t.op.AveragePool(x, kernel_shape=kernel, strides=kernel)  # type: ignore[no-any-return]
+    return t.op.AveragePool(x, kernel_shape=kernel, strides=kernel)
 
 
 def _largest(t: TorchTranslation, x: ir.Value, output_size: Sequence[Any]) -> tuple[ir.Value, ir.Value]:

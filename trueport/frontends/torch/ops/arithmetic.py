@@ -26,8 +26,7 @@ Value = ir.Value
 def sign(t: TorchTranslation, x: Value) -> Value:
     """PyTorch's sign of what is no number is zero."""
     if t.dtype(x) == _D.BOOL:
-        same: Value = t.op.Identity(x)
-        return same
+        return t.op.Identity(x)
     found: Value = t.op.Sign(x)
     return t.op.Where(t.op.IsNaN(x), t.op.like(0, x), found) if is_float(x) else found
 
@@ -45,22 +44,19 @@ def atan2(t: TorchTranslation, y: Value, x: Value) -> Value:
 def remainder(t: TorchTranslation, a: Any, b: Any) -> Value:
     first, second = promoted(t, a, b)
     if not is_float(first):
-        made: Value = t.op.Mod(first, second)
-        return made
+        return t.op.Mod(first, second)
     return widened(t, lambda x, y: _of_divisors_sign(t, t.op.Mod(x, y, fmod=1), y), first, second)
 
 
 def _of_divisors_sign(t: TorchTranslation, rest: Value, divisor: Value) -> Value:
-    made: Value = t.op.Where(_turned(t, rest, divisor), t.op.Add(rest, divisor), rest)
-    return made
+    return t.op.Where(_turned(t, rest, divisor), t.op.Add(rest, divisor), rest)
 
 
 def _turned(t: TorchTranslation, rest: Value, divisor: Value) -> Value:
     """Whether a remainder has not the sign of what was divided by."""
     zero = t.op.like(0, rest)
     differ = t.op.Xor(t.op.Less(rest, zero), t.op.Less(divisor, zero))
-    made: Value = t.op.And(differ, t.op.Not(t.op.Equal(rest, zero)))
-    return made
+    return t.op.And(differ, t.op.Not(t.op.Equal(rest, zero)))
 
 
 @maps_torch("aten::floor_divide", error=ulps(1))
@@ -80,8 +76,7 @@ def divide(t: TorchTranslation, a: Any, b: Any, rounding_mode: str | None = None
 def _divided(t: TorchTranslation, a: Any, b: Any, mode: str | None) -> Value:
     first, second = promoted(t, a, b)
     if mode is None:
-        made: Value = t.op.Div(as_float(t, first), as_float(t, second))
-        return made
+        return t.op.Div(as_float(t, first), as_float(t, second))
     floats: Callable[[TorchTranslation, Value, Value], Value] = _floor_floats if mode == "floor" else _cut_floats
     if is_float(first):
         return widened(t, lambda x, y: floats(t, x, y), first, second)
@@ -89,8 +84,7 @@ def _divided(t: TorchTranslation, a: Any, b: Any, mode: str | None) -> Value:
 
 
 def _cut_wholes(t: TorchTranslation, a: Value, b: Value) -> Value:
-    made: Value = t.op.Div(a, b)
-    return made
+    return t.op.Div(a, b)
 
 
 def _floor_wholes(t: TorchTranslation, a: Value, b: Value) -> Value:
@@ -98,14 +92,12 @@ def _floor_wholes(t: TorchTranslation, a: Value, b: Value) -> Value:
     cut = t.op.Div(a, b)
     rest = t.op.Sub(a, t.op.Mul(cut, b))
     less = t.cast(_turned(t, rest, b), t.dtype(a))
-    made: Value = t.op.Sub(cut, less)
-    return made
+    return t.op.Sub(cut, less)
 
 
 def _cut_floats(t: TorchTranslation, a: Value, b: Value) -> Value:
     whole = t.op.Div(a, b)
-    made: Value = t.op.Where(t.op.Less(whole, t.op.like(0, whole)), t.op.Ceil(whole), t.op.Floor(whole))
-    return made
+    return t.op.Where(t.op.Less(whole, t.op.like(0, whole)), t.op.Ceil(whole), t.op.Floor(whole))
 
 
 def _floor_floats(t: TorchTranslation, a: Value, b: Value) -> Value:
@@ -118,8 +110,7 @@ def _floor_floats(t: TorchTranslation, a: Value, b: Value) -> Value:
     floor = t.op.Floor(lower)
     near = t.op.Where(t.op.Greater(t.op.Sub(lower, floor), t.op.like(0.5, a)), t.op.Add(floor, one), floor)
     found = t.op.Where(t.op.Equal(lower, zero), t.op.Mul(plain, zero), near)
-    made: Value = t.op.Where(t.op.Equal(b, zero), plain, found)
-    return made
+    return t.op.Where(t.op.Equal(b, zero), plain, found)
 
 
 @maps_torch("aten::pow.Tensor_Scalar", error=ulps(4))
@@ -130,8 +121,7 @@ def power(t: TorchTranslation, x: Value, exponent: Any) -> Value:
     if not is_float(base) and exponent in range(1, 9):
         return _whole_power(t, base, exponent)
     if isinstance(exponent, ir.Value) or not is_float(base) or exponent not in _POWERS:
-        made: Value = t.op.Pow(*promoted(t, x, exponent))
-        return made
+        return t.op.Pow(*promoted(t, x, exponent))
     return widened(t, lambda wide: _POWERS[exponent](t, wide), base)
 
 
@@ -145,8 +135,7 @@ def _whole_power(t: TorchTranslation, x: Value, exponent: int) -> Value:
 
 
 def _square(t: TorchTranslation, x: Value) -> Value:
-    made: Value = t.op.Mul(x, x)
-    return made
+    return t.op.Mul(x, x)
 
 
 _POWERS: dict[float, Callable[[TorchTranslation, Value], Value]] = {
@@ -167,8 +156,7 @@ def clamp(t: TorchTranslation, x: Value, min: Any = None, max: Any = None) -> Va
     value, *bounds = promoted(t, x, *given)
     low, high = (None if bound is None else bounds.pop(0) for bound in (min, max))
     if len(given) == 2 and all(bound == bound for bound in given):
-        between: Value = t.op.Clip(value, low, high)
-        return between
+        return t.op.Clip(value, low, high)
     made: Value = value if low is None else t.op.Max(value, low)
     return made if high is None else t.op.Min(made, high)
 
@@ -178,16 +166,14 @@ def clamp(t: TorchTranslation, x: Value, min: Any = None, max: Any = None) -> Va
 @recorded
 def clamp_min(t: TorchTranslation, x: Value, min: Any) -> Value:
     """By Max and not by Clip: a Clip without a second bound cuts infinities off at the largest finite number."""
-    made: Value = t.op.Max(*promoted(t, x, min))
-    return made
+    return t.op.Max(*promoted(t, x, min))
 
 
 @maps_torch("aten::clamp_max", error=ulps(0))
 @maps_torch("aten::clamp_max.Tensor", error=ulps(0))
 @recorded
 def clamp_max(t: TorchTranslation, x: Value, max: Any) -> Value:
-    made: Value = t.op.Min(*promoted(t, x, max))
-    return made
+    return t.op.Min(*promoted(t, x, max))
 
 
 @maps_torch("aten::neg", error=ulps(0))
@@ -198,8 +184,7 @@ def neg(t: TorchTranslation, x: Value) -> Value:
     Not a difference from zero, which TensorFlow rewrites to a negation that has no kernel for them.
     """
     unsigned = t.dtype(x) == _D.UINT8
-    made: Value = t.op.Add(t.op.BitwiseNot(x), t.op.like(1, x)) if unsigned else t.op.Neg(x)
-    return made
+    return t.op.Add(t.op.BitwiseNot(x), t.op.like(1, x)) if unsigned else t.op.Neg(x)
 
 
 @maps_torch("aten::fmax", error=ulps(0))
@@ -220,8 +205,7 @@ def _but_nan(t: TorchTranslation, operator: str, a: Value, b: Value) -> Value:
     made: Value = t.op.add(operator, [first, second], {})
     if not is_float(first):
         return made
-    found: Value = t.op.Where(t.op.IsNaN(first), second, t.op.Where(t.op.IsNaN(second), first, made))
-    return found
+    return t.op.Where(t.op.IsNaN(first), second, t.op.Where(t.op.IsNaN(second), first, made))
 
 
 @maps_torch("aten::heaviside", error=ulps(0))
@@ -230,15 +214,13 @@ def heaviside(t: TorchTranslation, x: Value, values: Value) -> Value:
     """PyTorch's step of NaN is zero."""
     zero = t.op.like(0, x)
     step = t.op.Where(t.op.Greater(x, zero), t.op.like(1, x), zero)
-    made: Value = t.op.Where(t.op.Equal(x, zero), values, step)
-    return made
+    return t.op.Where(t.op.Equal(x, zero), values, step)
 
 
 @maps_torch("aten::signbit", error=ulps(0))
 @recorded
 def signbit(t: TorchTranslation, x: Value) -> Value:
-    made: Value = is_minus(t, x) if is_float(x) else t.op.Less(t.cast(x, _D.INT64), t.op.const(np.int64(0)))
-    return made
+    return is_minus(t, x) if is_float(x) else t.op.Less(t.cast(x, _D.INT64), t.op.const(np.int64(0)))
 
 
 @maps_torch("aten::copysign.Tensor", error=ulps(0))
@@ -247,8 +229,7 @@ def signbit(t: TorchTranslation, x: Value) -> Value:
 def copysign(t: TorchTranslation, x: Value, other: Any) -> Value:
     size, sign = (as_float(t, value) for value in promoted(t, x, other))
     size = t.op.Abs(size)
-    made: Value = t.op.Where(is_minus(t, sign), t.op.Neg(size), size)
-    return made
+    return t.op.Where(is_minus(t, sign), t.op.Neg(size), size)
 
 
 @maps_torch("aten::hypot", error=ulps(2))
@@ -261,15 +242,13 @@ def hypot(t: TorchTranslation, a: Value, b: Value) -> Value:
 @maps_torch("aten::ceil", error=ulps(0))
 @recorded
 def ceil(t: TorchTranslation, x: Value) -> Value:
-    made: Value = t.op.Ceil(x) if is_float(x) else t.op.Identity(x)
-    return made
+    return t.op.Ceil(x) if is_float(x) else t.op.Identity(x)
 
 
 @maps_torch("aten::floor", error=ulps(0))
 @recorded
 def floor(t: TorchTranslation, x: Value) -> Value:
-    made: Value = t.op.Floor(x) if is_float(x) else t.op.Identity(x)
-    return made
+    return t.op.Floor(x) if is_float(x) else t.op.Identity(x)
 
 
 @maps_torch("aten::trunc", error=ulps(0))
@@ -277,14 +256,11 @@ def floor(t: TorchTranslation, x: Value) -> Value:
 @recorded
 def trunc(t: TorchTranslation, x: Value) -> Value:
     if not is_float(x):
-        same: Value = t.op.Identity(x)
-        return same
-    made: Value = t.op.Where(t.op.Less(x, t.op.like(0, x)), t.op.Ceil(x), t.op.Floor(x))
-    return made
+        return t.op.Identity(x)
+    return t.op.Where(t.op.Less(x, t.op.like(0, x)), t.op.Ceil(x), t.op.Floor(x))
 
 
 @maps_torch("aten::round", error=ulps(0))
 @recorded
 def round_(t: TorchTranslation, x: Value) -> Value:
-    made: Value = t.op.Round(x) if is_float(x) else t.op.Identity(x)
-    return made
+    return t.op.Round(x) if is_float(x) else t.op.Identity(x)

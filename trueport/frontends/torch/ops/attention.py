@@ -48,8 +48,7 @@ def scaled_dot_product_attention(
         # Where all is masked PyTorch has zeros; the softmax of nothing is no number.
         most = mark_nan_ignored(t.op.ReduceMax(scores, [t.rank(scores) - 1], keepdims=1))
         shares = t.op.Where(t.op.Equal(most, t.op.like(-np.inf, scores)), t.op.like(0, scores), shares)
-    made: Value = t.op.MatMul(shares, value)
-    return made
+    return t.op.MatMul(shares, value)
 
 
 def _scores(t: TorchTranslation, query: Value, key: Value, scale: float | None) -> Value:
@@ -63,13 +62,10 @@ def _scores(t: TorchTranslation, query: Value, key: Value, scale: float | None) 
         assert scale is not None or width is not None
         number = scale if scale is not None else 1 / np.sqrt(float(width or 1))
         if number < 0:
-            made: Value = t.op.Mul(t.op.MatMul(query, turned), t.op.like(number, query))
-            return made
+            return t.op.Mul(t.op.MatMul(query, turned), t.op.like(number, query))
         sides = [t.op.Mul(side, factor(t, np.sqrt(number), side)) for side in (query, turned)]
-        scaled: Value = t.op.MatMul(*sides)
-        return scaled
-    product: Value = t.op.MatMul(t.op.Mul(query, root), t.op.Mul(turned, root))
-    return product
+        return t.op.MatMul(*sides)
+    return t.op.MatMul(t.op.Mul(query, root), t.op.Mul(turned, root))
 
 
 def _repeated_heads(t: TorchTranslation, part: Value, query: Value) -> Value:
@@ -85,8 +81,7 @@ def _repeated_heads(t: TorchTranslation, part: Value, query: Value) -> Value:
     ones[axis + 1] = wanted // own
     spread = t.op.Expand(one_more, ones)
     lead, rest = t.op.Shape(part, end=axis), t.op.Shape(part, start=axis + 1)
-    made: Value = t.op.Reshape(spread, t.op.Concat(lead, t.op.const(np.array([wanted])), rest, axis=0))
-    return made
+    return t.op.Reshape(spread, t.op.Concat(lead, t.op.const(np.array([wanted])), rest, axis=0))
 
 
 def _until_now(t: TorchTranslation, scores: Value) -> Value:
@@ -96,8 +91,7 @@ def _until_now(t: TorchTranslation, scores: Value) -> Value:
         t.op.Range(0, t.op.Squeeze(t.op.Shape(scores, start=axis, end=axis + 1), [0]), 1)
         for axis in (rank - 2, rank - 1)
     )
-    made: Value = t.op.LessOrEqual(t.op.Unsqueeze(columns, [0]), t.op.Unsqueeze(rows, [1]))
-    return made
+    return t.op.LessOrEqual(t.op.Unsqueeze(columns, [0]), t.op.Unsqueeze(rows, [1]))
 
 
 def _masked(t: TorchTranslation, scores: Value, mask: Value) -> Value:

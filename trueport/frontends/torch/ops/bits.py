@@ -38,5 +38,4 @@ def right_shift(t: TorchTranslation, x: Any, places: Any) -> Value:
 
 def _shift(t: TorchTranslation, x: Any, places: Any, direction: str) -> Value:
     value, count = promoted(t, x, places)
-    made: Value = t.op.BitShift(value, count, direction=direction)
-    return made
+    return t.op.BitShift(value, count, direction=direction)

@@ -124,5 +124,4 @@ def vector_norm(
     plain = t.op.Or(t.op.Equal(largest, t.op.like(0, size)), t.op.IsInf(largest))
     scale = t.op.Where(plain, t.op.like(1, size), largest)
     found = t.op.Mul(t.op.add(kinds[ord], [t.op.Div(size, scale), axes], {"keepdims": 1}), scale)
-    made: Value = found if keepdim else t.op.Squeeze(found, axes)
-    return made
+    return found if keepdim else t.op.Squeeze(found, axes)

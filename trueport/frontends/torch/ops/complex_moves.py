@@ -26,15 +26,13 @@ def _axis(t: TorchTranslation, x: Value, dim: int) -> int:
 @maps_torch("aten::select.int", complex_operands=True)
 @recorded
 def select(t: TorchTranslation, x: Value, dim: int, index: int) -> Value:
-    made: Value = t.op.Gather(x, np.array(index), axis=_axis(t, x, dim))
-    return made
+    return t.op.Gather(x, np.array(index), axis=_axis(t, x, dim))
 
 
 @maps_torch("aten::unsqueeze", complex_operands=True)
 @recorded
 def unsqueeze(t: TorchTranslation, x: Value, dim: int) -> Value:
-    made: Value = t.op.Unsqueeze(x, [dim % t.rank(x)])
-    return made
+    return t.op.Unsqueeze(x, [dim % t.rank(x)])
 
 
 @maps_torch("aten::expand", complex_operands=True)
@@ -42,16 +40,14 @@ def unsqueeze(t: TorchTranslation, x: Value, dim: int) -> Value:
 def expand(t: TorchTranslation, x: Value, size: Sequence[Any], implicit: bool = False) -> Value:
     """-1 keeps a dim, which broadcasting with 1 does, too."""
     sizes = [t.op.Reshape(s, [1]) if isinstance(s, ir.Value) else t.op.const(np.array([abs(s)])) for s in size]
-    made: Value = t.op.Expand(x, t.op.Concat(*sizes, t.op.const(np.array([2])), axis=0))
-    return made
+    return t.op.Expand(x, t.op.Concat(*sizes, t.op.const(np.array([2])), axis=0))
 
 
 @maps_torch("aten::sym_size.int", complex_operands=True)
 @recorded
 def size(t: TorchTranslation, x: Value, dim: int) -> Value:
     axis = _axis(t, x, dim)
-    made: Value = t.op.Squeeze(t.op.Shape(x, start=axis, end=axis + 1), [0])
-    return made
+    return t.op.Squeeze(t.op.Shape(x, start=axis, end=axis + 1), [0])
 
 
 @maps_torch("aten::split.Tensor", complex_operands=True)
@@ -84,8 +80,7 @@ def unbind(t: TorchTranslation, x: Value, dim: int = 0) -> tuple[Value, ...]:
 @maps_torch("aten::index_select", complex_operands=True)
 @recorded
 def index_select(t: TorchTranslation, x: Value, dim: int, index: Value) -> Value:
-    made: Value = t.op.Gather(x, index, axis=_axis(t, x, dim))
-    return made
+    return t.op.Gather(x, index, axis=_axis(t, x, dim))
 
 
 @maps_torch("aten::repeat", complex_operands=True)
@@ -94,29 +89,25 @@ def repeat(t: TorchTranslation, x: Value, repeats: Sequence[Any]) -> Value:
     counts = [t.op.Reshape(n, [1]) if isinstance(n, ir.Value) else t.op.const(np.array([n])) for n in repeats]
     more = len(counts) + 1 - t.rank(x)
     lifted = t.op.Unsqueeze(x, list(range(more))) if more else x
-    made: Value = t.op.Tile(lifted, t.op.Concat(*counts, t.op.const(np.array([1])), axis=0))
-    return made
+    return t.op.Tile(lifted, t.op.Concat(*counts, t.op.const(np.array([1])), axis=0))
 
 
 @maps_torch("aten::cumsum", error=accumulation(against=AGAINST_TERMS), complex_operands=True)
 @recorded
 def cumsum(t: TorchTranslation, x: Value, dim: int, dtype: Any = None) -> Value:
-    made: Value = t.op.CumSum(x, t.op.const(np.array(_axis(t, x, dim))))
-    return made
+    return t.op.CumSum(x, t.op.const(np.array(_axis(t, x, dim))))
 
 
 @maps_torch("aten::where.self", complex_operands=True)
 @recorded
 def where(t: TorchTranslation, condition: Value, a: Value, b: Value) -> Value:
-    made: Value = t.op.Where(t.op.Unsqueeze(condition, [t.rank(condition)]), a, b)
-    return made
+    return t.op.Where(t.op.Unsqueeze(condition, [t.rank(condition)]), a, b)
 
 
 @maps_torch("aten::masked_fill.Scalar", complex_operands=True)
 @recorded
 def masked_fill(t: TorchTranslation, x: Value, mask: Value, value: complex) -> Value:
-    made: Value = t.op.Where(t.op.Unsqueeze(mask, [t.rank(mask)]), constant(t, value, x), x)
-    return made
+    return t.op.Where(t.op.Unsqueeze(mask, [t.rank(mask)]), constant(t, value, x), x)
 
 
 @maps_torch("aten::zeros_like", complex_operands=True)
@@ -138,5 +129,4 @@ def full_like(t: TorchTranslation, x: Value, fill_value: complex, **options: Any
 
 
 def _filled(t: TorchTranslation, x: Value, number: complex) -> Value:
-    made: Value = t.op.Expand(constant(t, number, x), t.op.Shape(x))
-    return made
+    return t.op.Expand(constant(t, number, x), t.op.Shape(x))

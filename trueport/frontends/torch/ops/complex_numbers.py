@@ -29,15 +29,13 @@ def exp(t: TorchTranslation, x: Value) -> Value:
 @maps_torch("aten::add.Tensor", error=ulps(1), complex_operands=True)
 @recorded
 def add(t: TorchTranslation, a: Value, b: Value | complex, alpha: complex = 1) -> Value:
-    made: Value = t.op.Add(a, times(t, _operand(t, b, a), alpha))
-    return made
+    return t.op.Add(a, times(t, _operand(t, b, a), alpha))
 
 
 @maps_torch("aten::sub.Tensor", error=ulps(1), complex_operands=True)
 @recorded
 def sub(t: TorchTranslation, a: Value, b: Value | complex, alpha: complex = 1) -> Value:
-    made: Value = t.op.Sub(a, times(t, _operand(t, b, a), alpha))
-    return made
+    return t.op.Sub(a, times(t, _operand(t, b, a), alpha))
 
 
 @maps_torch("aten::abs", error=ulps(2), complex_operands=True)
@@ -74,22 +72,19 @@ def reciprocal(t: TorchTranslation, x: Value) -> Value:
 @maps_torch("aten::isnan", complex_operands=True)
 @recorded
 def isnan(t: TorchTranslation, x: Value) -> Value:
-    made: Value = t.op.Or(*(t.op.IsNaN(part) for part in parts(t, x)))
-    return made
+    return t.op.Or(*(t.op.IsNaN(part) for part in parts(t, x)))
 
 
 @maps_torch("aten::isinf", complex_operands=True)
 @recorded
 def isinf(t: TorchTranslation, x: Value) -> Value:
-    made: Value = t.op.Or(*(t.op.IsInf(part) for part in parts(t, x)))
-    return made
+    return t.op.Or(*(t.op.IsInf(part) for part in parts(t, x)))
 
 
 @maps_torch("aten::isfinite", complex_operands=True)
 @recorded
 def isfinite(t: TorchTranslation, x: Value) -> Value:
-    made: Value = t.op.And(*(t.op.Equal(t.op.Sub(part, part), t.op.like(0, part)) for part in parts(t, x)))
-    return made
+    return t.op.And(*(t.op.Equal(t.op.Sub(part, part), t.op.like(0, part)) for part in parts(t, x)))
 
 
 @maps_torch("aten::eq.Tensor", complex_operands=True)
@@ -103,13 +98,11 @@ def eq(t: TorchTranslation, a: Value, b: Value | complex) -> Value:
 @maps_torch("aten::ne.Scalar", complex_operands=True)
 @recorded
 def ne(t: TorchTranslation, a: Value, b: Value | complex) -> Value:
-    made: Value = t.op.Not(_equal(t, a, _operand(t, b, a)))
-    return made
+    return t.op.Not(_equal(t, a, _operand(t, b, a)))
 
 
 def _equal(t: TorchTranslation, a: Value, b: Value) -> Value:
-    made: Value = t.op.And(*(t.op.Equal(x, y) for x, y in zip(parts(t, a), parts(t, b), strict=True)))
-    return made
+    return t.op.And(*(t.op.Equal(x, y) for x, y in zip(parts(t, a), parts(t, b), strict=True)))
 
 
 @maps_torch("aten::mm", complex_operands=True, error=ulps(64))
@@ -132,8 +125,7 @@ def einsum(t: TorchTranslation, equation: str, tensors: Sequence[Value], path: A
         raise t.fail(f"contracts {len(tensors)} complex tensors at once", "contract two at a time")
 
     def contract(*operands: Value) -> Value:
-        made: Value = t.op.Einsum(*operands, equation=equation.replace(" ", ""))
-        return made
+        return t.op.Einsum(*operands, equation=equation.replace(" ", ""))
 
     pairs = [parts(t, tensor) for tensor in tensors]
     if len(pairs) == 1:

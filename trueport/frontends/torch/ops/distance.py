@@ -28,7 +28,7 @@ def pdist(t: TorchTranslation, x: Value, p: float = 2.0) -> Value:
     count = t.op.Squeeze(t.op.Shape(x, start=0, end=1), [0])
     numbers = t.op.Range(0, count, 1)
     later = t.op.Less(t.op.Unsqueeze(numbers, [1]), t.op.Unsqueeze(numbers, [0]))
-    first, second = t.op.Split(t.op.NonZero(later), axis=0, num_outputs=2, outputs=2)
+    first, second = t.op.several(2).Split(t.op.NonZero(later), axis=0, num_outputs=2)
     rows = [t.op.Gather(x, t.op.Squeeze(part, [0]), axis=0) for part in (first, second)]
     return _length(t, t.op.Sub(*rows), p)
 

@@ -26,23 +26,20 @@ _nn = LazyModule("onnxscript.function_libs.torch_lib.ops.nn", "PyTorch's exporte
 @recorded
 def leaky_relu(t: TorchTranslation, x: Value, negative_slope: float = 0.01) -> Value:
     if not is_double(x):
-        made: Value = t.op.LeakyRelu(x, alpha=float(negative_slope))
-        return made
+        return t.op.LeakyRelu(x, alpha=float(negative_slope))
     return _above_zero(t, x, x, t.op.Mul(x, t.op.like(negative_slope, x)))
 
 
 def _above_zero(t: TorchTranslation, x: Value, above: Value, below: Value) -> Value:
     """``below`` also where ``x`` is NaN."""
-    made: Value = t.op.Where(t.op.Greater(x, t.op.like(0, x)), above, below)
-    return made
+    return t.op.Where(t.op.Greater(x, t.op.like(0, x)), above, below)
 
 
 @maps_torch("aten::elu", error=accumulation(against=AGAINST_ONE))
 @recorded
 def elu(t: TorchTranslation, x: Value, alpha: float = 1.0, scale: float = 1.0, input_scale: float = 1.0) -> Value:
     if not is_double(x) and scale == 1 and input_scale == 1:
-        made: Value = t.op.Elu(x, alpha=float(alpha))
-        return made
+        return t.op.Elu(x, alpha=float(alpha))
 
     def formula(wide: Value) -> Value:
         below = t.op.Mul(expm1(t, t.op.Mul(wide, t.op.like(input_scale, wide))), t.op.like(alpha * scale, wide))
@@ -55,8 +52,7 @@ def elu(t: TorchTranslation, x: Value, alpha: float = 1.0, scale: float = 1.0, i
 @recorded
 def celu(t: TorchTranslation, x: Value, alpha: float = 1.0) -> Value:
     if not is_double(x):
-        made: Value = t.op.Celu(x, alpha=float(alpha))
-        return made
+        return t.op.Celu(x, alpha=float(alpha))
     number = t.op.like(alpha, x)
     return _above_zero(t, x, x, t.op.Mul(expm1(t, t.op.Div(x, number)), number))
 
@@ -65,8 +61,7 @@ def celu(t: TorchTranslation, x: Value, alpha: float = 1.0) -> Value:
 @recorded
 def selu(t: TorchTranslation, x: Value) -> Value:
     if not is_double(x):
-        made: Value = t.op.Selu(x)
-        return made
+        return t.op.Selu(x)
     alpha, scale = _SELU
     below = t.op.Mul(expm1(t, x), t.op.like(alpha * scale, x))
     return _above_zero(t, x, t.op.Mul(x, t.op.like(scale, x)), below)
@@ -76,23 +71,20 @@ def selu(t: TorchTranslation, x: Value) -> Value:
 @recorded
 def hardsigmoid(t: TorchTranslation, x: Value) -> Value:
     if not is_double(x):
-        made: Value = t.op.HardSigmoid(x, alpha=1 / 6, beta=0.5)
-        return made
+        return t.op.HardSigmoid(x, alpha=1 / 6, beta=0.5)
     return _hard_gate(t, x)
 
 
 @maps_torch("aten::hardswish", error=ulps(4))
 @recorded
 def hardswish(t: TorchTranslation, x: Value) -> Value:
-    made: Value = t.op.Mul(x, _hard_gate(t, x)) if is_double(x) else t.op.HardSwish(x)
-    return made
+    return t.op.Mul(x, _hard_gate(t, x)) if is_double(x) else t.op.HardSwish(x)
 
 
 def _hard_gate(t: TorchTranslation, x: Value) -> Value:
     raised = t.op.Add(x, t.op.like(3, x))
     bounded = t.op.Min(t.op.Max(raised, t.op.like(0, x)), t.op.like(6, x))
-    made: Value = t.op.Div(bounded, t.op.like(6, x))
-    return made
+    return t.op.Div(bounded, t.op.like(6, x))
 
 
 @maps_torch("aten::softplus", error=ulps(6, AGAINST_ONE))
@@ -104,7 +96,7 @@ def softplus(t: TorchTranslation, x: Value, beta: float = 1.0, threshold: float 
         scaled = wide if beta == 1 else t.op.Mul(wide, t.op.like(beta, wide))
         found = log1p(t, t.op.Exp(scaled)) if is_double(wide) else t.op.Softplus(scaled)
         found = found if beta == 1 else t.op.Div(found, t.op.like(beta, wide))
-        return t.op.Where(t.op.Greater(scaled, t.op.like(threshold, wide)), wide, found)  # type: ignore[no-any-return]
+        return t.op.Where(t.op.Greater(scaled, t.op.like(threshold, wide)), wide, found)
 
     return widened(t, formula, x)
 
@@ -120,16 +112,14 @@ def _sinc(t: TorchTranslation, x: Value) -> Value:
     """sin(pi x) / (pi x), and one at zero."""
     zero = t.op.Equal(x, t.op.like(0, x))
     angle = t.op.Mul(t.op.like(np.pi, x), t.op.Where(zero, t.op.like(1, x), x))
-    made: Value = t.op.Where(zero, t.op.like(1, x), t.op.Div(t.op.Sin(angle), angle))
-    return made
+    return t.op.Where(zero, t.op.like(1, x), t.op.Div(t.op.Sin(angle), angle))
 
 
 @maps_torch("aten::addcdiv", error=ulps(4, AGAINST_TERMS))
 @recorded
 def addcdiv(t: TorchTranslation, x: Value, a: Value, b: Value, value: Any = 1.0) -> Value:
     factor = a if isinstance(value, (int, float)) and value == 1 else t.op.Mul(a, t.op.like(value, a))
-    made: Value = t.op.Add(x, t.op.Div(factor, b))
-    return made
+    return t.op.Add(x, t.op.Div(factor, b))
 
 
 @maps_torch("aten::addmm", error=accumulation(against=AGAINST_TERMS))
@@ -151,9 +141,8 @@ def _product_and_sum(t: TorchTranslation, x: Value, a: Value, b: Value, beta: An
     if alpha != 1:
         product = t.op.Mul(product, factor(t, alpha, product))
     if beta == 0:
-        return product  # type: ignore[no-any-return]
-    made: Value = t.op.Add(product, x if beta == 1 else t.op.Mul(x, t.op.like(beta, x)))
-    return made
+        return product
+    return t.op.Add(product, x if beta == 1 else t.op.Mul(x, t.op.like(beta, x)))
 
 
 @maps_torch("aten::_native_batch_norm_legit_no_training", error=accumulation(against=AGAINST_TERMS))
@@ -174,8 +163,7 @@ def _batch_norm(
 
 
 def _per_channel(t: TorchTranslation, parameter: Value, x: Value) -> Value:
-    made: Value = t.op.Reshape(parameter, [1, -1, *[1] * (t.rank(x) - 2)])
-    return made
+    return t.op.Reshape(parameter, [1, -1, *[1] * (t.rank(x) - 2)])
 
 
 def _scaled(

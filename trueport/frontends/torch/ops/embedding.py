@@ -57,13 +57,11 @@ def embedding_bag(
 def _kept(t: TorchTranslation, places: Value, weight: Value, padding: int | None) -> Value:
     """[rows, 1]: one for a row that counts, zero for padding."""
     ones = t.op.Equal(places, places) if padding is None or padding < 0 else t.op.Not(t.op.Equal(places, padding))
-    made: Value = t.op.Unsqueeze(t.op.Cast(ones, to=t.dtype(weight)), [1])
-    return made
+    return t.op.Unsqueeze(t.op.Cast(ones, to=t.dtype(weight)), [1])
 
 
 def _filled(t: TorchTranslation, number: Any, like: Value, shape: Value) -> Value:
-    made: Value = t.op.Expand(t.op.like(number, like), shape)
-    return made
+    return t.op.Expand(t.op.like(number, like), shape)
 
 
 def _merged(t: TorchTranslation, mode: int, rows: Value, kept: Value, bags: Value, shape: Value, sizes: Value) -> Value:
@@ -72,7 +70,6 @@ def _merged(t: TorchTranslation, mode: int, rows: Value, kept: Value, bags: Valu
     if mode == _MAX:
         usable = t.op.Where(t.op.Equal(kept, zero), t.op.like(-np.inf, rows), rows)
         most = t.op.ScatterND(_filled(t, -np.inf, rows, shape), bags, usable, reduction="max")
-        made: Value = t.op.Where(t.op.Equal(sizes, zero), zero, most)
-        return made
+        return t.op.Where(t.op.Equal(sizes, zero), zero, most)
     total: Value = t.op.ScatterND(_filled(t, 0, rows, shape), bags, t.op.Mul(rows, kept), reduction="add")
     return t.op.Div(total, t.op.Max(sizes, t.op.like(1, rows))) if mode == _MEAN else total

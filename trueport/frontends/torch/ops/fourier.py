@@ -77,8 +77,7 @@ def _length(t: TorchTranslation, x: Value, axis: int) -> Length:
     known = t.dims(x)[axis]
     if known is not None:
         return known
-    made: Value = t.op.Squeeze(t.op.Shape(x, start=axis, end=axis + 1), [0])
-    return made
+    return t.op.Squeeze(t.op.Shape(x, start=axis, end=axis + 1), [0])
 
 
 def _along(t: TorchTranslation, x: Value, matrix: Value, axis: int) -> Value:
@@ -191,8 +190,7 @@ def _centred(t: TorchTranslation, window: Value, n_fft: int, length: int) -> Val
     if length == n_fft:
         return window
     before = (n_fft - length) // 2
-    made: Value = t.op.Pad(window, [before, n_fft - length - before], t.op.like(0, window))
-    return made
+    return t.op.Pad(window, [before, n_fft - length - before], t.op.like(0, window))
 
 
 @maps_torch("aten::fft_fftfreq", error=accumulation())

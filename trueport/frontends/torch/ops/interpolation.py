@@ -131,8 +131,7 @@ def _positions(t: TorchTranslation, axis: Axis, kinds: Sequence[Rounding], small
 
     if len(kinds) == 1 or not any(kind.shortcut(axis) or kind.wide for kind in kinds):
         return positions(kinds[0])
-    made: Value = t.op.Where(small, positions(kinds[1]), positions(kinds[0]))
-    return made
+    return t.op.Where(small, positions(kinds[1]), positions(kinds[0]))
 
 
 def _interpolated(t: TorchTranslation, x: Value, axes: list[Axis], kernel: Kernel, align: bool) -> Value:

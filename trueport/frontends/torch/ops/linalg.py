@@ -30,14 +30,12 @@ Value = ir.Value
 
 def _batch(t: TorchTranslation, matrix: Value) -> Value:
     """The shape before the last two axes."""
-    made: Value = t.op.Shape(matrix, end=t.rank(matrix) - 2)
-    return made
+    return t.op.Shape(matrix, end=t.rank(matrix) - 2)
 
 
 def _all_well(t: TorchTranslation, matrix: Value) -> Value:
     """The report of a factoring that met no singular matrix: zeros, one for each."""
-    made: Value = t.op.Expand(t.op.const(np.array(0, np.int32)), _batch(t, matrix))
-    return made
+    return t.op.Expand(t.op.const(np.array(0, np.int32)), _batch(t, matrix))
 
 
 def _failed_at(t: TorchTranslation, elements: Value) -> Value:
@@ -47,8 +45,7 @@ def _failed_at(t: TorchTranslation, elements: Value) -> Value:
     flags = t.op.Cast(bad, to=_D.INT32)
     first = t.op.Cast(t.op.ArgMax(flags, axis=axis, keepdims=0), to=_D.INT32)
     one = t.op.const(np.array(1, np.int32))
-    made: Value = t.op.Mul(t.op.ReduceMax(flags, [axis], keepdims=0), t.op.Add(first, one))
-    return made
+    return t.op.Mul(t.op.ReduceMax(flags, [axis], keepdims=0), t.op.Add(first, one))
 
 
 def _swaps(t: TorchTranslation, rows: Value) -> Value:
@@ -69,8 +66,7 @@ def _swaps(t: TorchTranslation, rows: Value) -> Value:
         return [moved, b.op.Where(here, at, found)]
 
     found = repeated(t, t.op.Squeeze(size, [0]), [start, start], step)[1]
-    made: Value = t.op.Cast(t.op.Add(t.op.Squeeze(found, [rank - 1]), 1), to=_D.INT32)
-    return made
+    return t.op.Cast(t.op.Add(t.op.Squeeze(found, [rank - 1]), 1), to=_D.INT32)
 
 
 def _square_only(t: TorchTranslation, matrix: Value) -> None:
@@ -102,8 +98,7 @@ def solution(t: TorchTranslation, a: Value, b: Value, left: bool) -> Value:
     if not left and not is_vector:
         return swapped(t, factoring.solved(t, swapped(t, a), swapped(t, right)))
     found = factoring.solved(t, a, right)
-    made: Value = t.op.Squeeze(found, [t.rank(found) - 1]) if is_vector else found
-    return made
+    return t.op.Squeeze(found, [t.rank(found) - 1]) if is_vector else found
 
 
 @maps_torch("aten::_linalg_solve_ex", error=_STEPS)
@@ -201,8 +196,7 @@ def slogdet(t: TorchTranslation, x: Value) -> tuple[Value, ...]:
 
 def _alone(t: TorchTranslation, value: Value) -> Value:
     rank = t.rank(value)
-    made: Value = t.op.Squeeze(value, [rank - 2, rank - 1])
-    return made
+    return t.op.Squeeze(value, [rank - 2, rank - 1])
 
 
 @maps_torch("aten::linalg_qr", error=_STEPS)
@@ -299,8 +293,7 @@ def pseudo_inverse(t: TorchTranslation, x: Value, atol: float | None, rtol: floa
     none = t.op.LessOrEqual(values, bound)
     inverse = t.op.Where(none, t.op.like(0, x), t.op.Reciprocal(t.op.Where(none, t.op.like(1, x), values)))
     scaled = t.op.Mul(right, t.op.Unsqueeze(inverse, [t.rank(inverse) - 1]))
-    made: Value = t.op.MatMul(scaled, swapped(t, left))
-    return made
+    return t.op.MatMul(scaled, swapped(t, left))
 
 
 @maps_torch("aten::linalg_matrix_exp", error=_STEPS)

@@ -79,5 +79,4 @@ def tensorinv(t: TorchTranslation, x: Value, ind: int = 2) -> Value:
     size = int(np.prod(known[:ind]))
     square = t.op.Reshape(x, [size, size])
     found = factoring.solved(t, square, identity_like(t, square))
-    made: Value = t.op.Reshape(found, [*known[ind:], *known[:ind]])
-    return made
+    return t.op.Reshape(found, [*known[ind:], *known[:ind]])

@@ -44,8 +44,7 @@ def _log_add(t: TorchTranslation, a: Value, b: Value, base: float) -> Value:
     # Equal infinities have no difference: then the larger one is the result.
     apart = t.op.Mul(t.op.Neg(t.op.Abs(t.op.Sub(a, b))), t.op.like(base, a))
     rest = t.op.Div(log1p(t, t.op.Exp(apart)), t.op.like(base, a))
-    made: Value = t.op.Where(t.op.IsInf(larger), larger, t.op.Add(larger, rest))
-    return made
+    return t.op.Where(t.op.IsInf(larger), larger, t.op.Add(larger, rest))
 
 
 @maps_torch("aten::logsumexp", error=accumulation(against=AGAINST_ONE))
@@ -54,8 +53,7 @@ def logsumexp(t: TorchTranslation, x: Value, dim: Sequence[int], keepdim: bool =
     value = as_float(t, x)
     rank = t.rank(value)
     if rank == 0:
-        same: Value = t.op.Identity(value)
-        return same
+        return t.op.Identity(value)
     axes = [axis % rank for axis in ([dim] if isinstance(dim, int) else dim)] or list(range(rank))
     return widened(t, lambda wide: _log_sum(t, wide, axes, keepdim), value)
 
@@ -64,8 +62,7 @@ def _log_sum(t: TorchTranslation, x: Value, axes: Sequence[int], keepdim: bool) 
     """ONNX Runtime's kernel may drop a NaN beside an infinity."""
     found = t.op.ReduceLogSumExp(x, list(axes), keepdims=int(keepdim))
     odd = t.op.ReduceSum(t.op.Cast(t.op.IsNaN(x), to=_D.INT32), list(axes), keepdims=int(keepdim))
-    made: Value = t.op.Where(t.op.Cast(odd, to=_D.BOOL), t.op.like(np.nan, x), found)
-    return made
+    return t.op.Where(t.op.Cast(odd, to=_D.BOOL), t.op.like(np.nan, x), found)
 
 
 @maps_torch("aten::logcumsumexp", error=accumulation(against=AGAINST_ONE))
@@ -74,8 +71,7 @@ def logcumsumexp(t: TorchTranslation, x: Value, dim: int) -> Value:
     """The log-sum-exp of each prefix, relative to that prefix's own maximum."""
     rank = t.rank(x)
     if rank == 0:
-        same: Value = t.op.Identity(x)
-        return same
+        return t.op.Identity(x)
     axis = dim % rank
     order = [*(a for a in range(rank) if a != axis), axis]
 
@@ -129,8 +125,7 @@ def _logit(t: TorchTranslation, x: Value, eps: float | None) -> Value:
     if eps is not None:
         low, high = t.op.like(eps, x), t.op.Sub(one, t.op.like(eps, x))
         x = t.op.Where(t.op.Less(x, low), low, t.op.Where(t.op.Greater(x, high), high, x))
-    made: Value = t.op.Log(t.op.Div(x, t.op.Sub(one, x)))
-    return made
+    return t.op.Log(t.op.Div(x, t.op.Sub(one, x)))
 
 
 @maps_torch("aten::xlogy.Tensor", error=ulps(4, AGAINST_ONE))
@@ -146,8 +141,7 @@ def _times_log(t: TorchTranslation, x: Value, y: Value) -> Value:
     """Zero times any logarithm is zero, unless the operand is NaN."""
     zero = t.op.like(0, x)
     none = t.op.And(t.op.Equal(x, zero), t.op.Not(t.op.IsNaN(y)))
-    made: Value = t.op.Where(none, zero, t.op.Mul(x, t.op.Log(y)))
-    return made
+    return t.op.Where(none, zero, t.op.Mul(x, t.op.Log(y)))
 
 
 @maps_torch("aten::std.correction", error=accumulation())
@@ -213,4 +207,4 @@ def _variance(t: TorchTranslation, x: Value, axes: Sequence[int], correction: fl
     shape = t.op.Gather(t.op.Shape(x), t.op.const(np.array(axes, np.int64)), axis=0)
     count = t.op.Cast(t.op.ReduceProd(shape, [0], keepdims=0), to=t.dtype(x))
     less = t.op.Sub(count, t.op.like(1 if correction is None else correction, x))
-    return t.op.Div(total, t.op.Max(less, t.op.like(0, x)))  # type: ignore[no-any-return]
+    return t.op.Div(total, t.op.Max(less, t.op.like(0, x)))

@@ -45,15 +45,13 @@ def _shaped(t: TorchTranslation, weight: Value, x: Value) -> Value:
     """Weights of classes, to be multiplied with logarithms."""
     shape = [1] * t.rank(x)
     shape[_classes(t, x)] = -1
-    made: Value = t.op.Reshape(weight, shape)
-    return made
+    return t.op.Reshape(weight, shape)
 
 
 def _count(t: TorchTranslation, x: Value) -> Value:
     """How many classes there are."""
     axis = _classes(t, x)
-    made: Value = t.op.Squeeze(t.op.Cast(t.op.Shape(x, start=axis, end=axis + 1), to=t.dtype(x)), [0])
-    return made
+    return t.op.Squeeze(t.op.Cast(t.op.Shape(x, start=axis, end=axis + 1), to=t.dtype(x)), [0])
 
 
 def _by_shares(
@@ -101,8 +99,7 @@ def _by_class(
         even = t.op.Mul(t.op.Where(counts, spread, zero), t.op.Div(t.op.like(smoothing, logs), _count(t, logs)))
         each = t.op.Add(t.op.Mul(each, t.op.like(1 - smoothing, logs)), even)
     if reduction == _NONE:
-        made: Value = each
-        return made
+        return each
     total: Value = t.op.ReduceSum(each, keepdims=0)
     return total if reduction == _SUM else t.op.Div(total, t.op.ReduceSum(share, keepdims=0))
 

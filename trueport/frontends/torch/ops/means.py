@@ -40,10 +40,10 @@ def _mean(t: TorchTranslation, x: ir.Value, dim: Sequence[int] | None, keepdim: 
     given = [dim] if isinstance(dim, int) else list(dim or ())
     axes = sorted(axis % rank for axis in given) or list(range(rank))
     if not any(_is_counted_at_run_time(x, axis) for axis in axes):
-        return t.op.ReduceMean(x, axes, keepdims=int(keepdim))  # type: ignore[no-any-return]
+        return t.op.ReduceMean(x, axes, keepdims=int(keepdim))
     count = t.op.ReduceProd(t.op.Gather(t.op.Shape(x), axes, axis=0), [0], keepdims=0)
     total = t.op.ReduceSum(x, axes, keepdims=int(keepdim))
-    return t.op.Div(total, t.cast(count, t.dtype(x)))  # type: ignore[no-any-return]
+    return t.op.Div(total, t.cast(count, t.dtype(x)))
 
 
 def _is_counted_at_run_time(x: ir.Value, axis: int) -> bool:

@@ -31,12 +31,10 @@ def layer_norm(
     if t.dtype(x) != ir.DataType.DOUBLE:
         ones = t.op.const(np.ones(tuple(normalized_shape), np.float32))
         scale = weight if weight is not None else t.cast(ones, t.dtype(x))
-        made: Value = t.op.LayerNormalization(x, scale, bias, axis=-axes, epsilon=eps)
-        return made
+        return t.op.LayerNormalization(x, scale, bias, axis=-axes, epsilon=eps)
     places = list(range(-axes, 0))
     apart = t.op.Sub(x, t.op.ReduceMean(x, places))
     spread = t.op.ReduceMean(t.op.Mul(apart, apart), places)
     normal = t.op.Div(apart, t.op.Sqrt(t.op.Add(spread, t.op.like(eps, x))))
     scaled: Value = normal if weight is None else t.op.Mul(normal, weight)
-    shifted: Value = scaled if bias is None else t.op.Add(scaled, bias)
-    return shifted
+    return scaled if bias is None else t.op.Add(scaled, bias)

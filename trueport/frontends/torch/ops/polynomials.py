@@ -37,32 +37,27 @@ class _Family:
 
 
 def _chebyshev(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
-    made: Value = t.op.Sub(t.op.Mul(t.op.Mul(t.op.like(2, x), x), p), before)
-    return made
+    return t.op.Sub(t.op.Mul(t.op.Mul(t.op.like(2, x), x), p), before)
 
 
 def _hermite(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
-    made: Value = t.op.Mul(t.op.like(2, x), t.op.Sub(t.op.Mul(x, p), t.op.Mul(k, before)))
-    return made
+    return t.op.Mul(t.op.like(2, x), t.op.Sub(t.op.Mul(x, p), t.op.Mul(k, before)))
 
 
 def _hermite_e(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
-    made: Value = t.op.Sub(t.op.Mul(x, p), t.op.Mul(k, before))
-    return made
+    return t.op.Sub(t.op.Mul(x, p), t.op.Mul(k, before))
 
 
 def _laguerre(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
     one = t.op.like(1, x)
     lead = t.op.Sub(t.op.Add(t.op.Add(k, k), one), x)
-    made: Value = t.op.Div(t.op.Sub(t.op.Mul(lead, p), t.op.Mul(k, before)), t.op.Add(k, one))
-    return made
+    return t.op.Div(t.op.Sub(t.op.Mul(lead, p), t.op.Mul(k, before)), t.op.Add(k, one))
 
 
 def _legendre(t: Writer, k: Value, x: Value, p: Value, before: Value) -> Value:
     one = t.op.like(1, x)
     lead = t.op.Mul(t.op.Add(t.op.Add(k, k), one), x)
-    made: Value = t.op.Div(t.op.Sub(t.op.Mul(lead, p), t.op.Mul(k, before)), t.op.Add(k, one))
-    return made
+    return t.op.Div(t.op.Sub(t.op.Mul(lead, p), t.op.Mul(k, before)), t.op.Add(k, one))
 
 
 def _polynomial(t: TorchTranslation, family: _Family, x: Any, n: Any) -> Value:
@@ -90,8 +85,7 @@ def _recurrence(t: TorchTranslation, family: _Family, x: Value, degree: Value) -
 
     last = repeated(t, most, [second, first], step)[0]
     found = t.op.Where(t.op.Less(degree, 1), first, last)
-    made: Value = t.op.Where(t.op.Less(degree, 0), t.op.like(np.float64(0), x), found)
-    return made
+    return t.op.Where(t.op.Less(degree, 0), t.op.like(np.float64(0), x), found)
 
 
 def _chebyshev_family(kind: str, *, shifted: bool) -> _Family:

@@ -171,12 +171,10 @@ def _within(
     real = t.dtype(x)
     if not any(isinstance(given, Value) for given in (scale, zero_point, *steps)):
         low, high = (t.op.const(np.float32(bound - zero_point) * np.float32(scale)) for bound in steps)
-        clipped: Value = t.op.Clip(x, low, high)
-        return clipped
+        return t.op.Clip(x, low, high)
     step, zero = (_along(t, _parameter(t, given, real), x, axis) for given in (scale, zero_point))
     low, high = (t.op.Mul(t.op.Sub(_parameter(t, bound, real), zero), step) for bound in steps)
-    made: Value = t.op.Min(t.op.Max(x, low), high)
-    return made
+    return t.op.Min(t.op.Max(x, low), high)
 
 
 def _rounded(
@@ -221,8 +219,7 @@ def _along(t: TorchTranslation, parameter: Value, x: Value, axis: int | None) ->
     if axis is None or t.rank(parameter) == 0:
         return parameter
     rank = t.rank(x)
-    made: Value = t.op.Unsqueeze(parameter, [other for other in range(rank) if other != axis % rank])
-    return made
+    return t.op.Unsqueeze(parameter, [other for other in range(rank) if other != axis % rank])
 
 
 def _range_with_zero(t: TorchTranslation, x: Value) -> tuple[Value, Value]:

@@ -60,13 +60,12 @@ def _rnn(
     for layer in range(num_layers):
         start = layer * ways
         own = [params[each * (start + way) : each * (start + way + 1)] for way in range(ways)]
-        walked, end = t.op.RNN(
+        walked, end = t.op.several(2).RNN(
             found,
             *(_stacked(t, [weights[part] for weights in own]) for part in (0, 1)),
             _biases(t, own) if has_biases else None,
             None,
             t.op.Slice(state, [start], [start + ways], [0]),
-            outputs=2,
             hidden_size=t.dims(params[1])[1],
             direction="bidirectional" if bidirectional else "forward",
             activations=[activation] * ways,
@@ -80,8 +79,7 @@ def _rnn(
 
 def _stacked(t: TorchTranslation, parts: Sequence[Value]) -> Value:
     rows = [t.op.Unsqueeze(part, [0]) for part in parts]
-    made: Value = rows[0] if len(rows) == 1 else t.op.Concat(*rows, axis=0)
-    return made
+    return rows[0] if len(rows) == 1 else t.op.Concat(*rows, axis=0)
 
 
 def _biases(t: TorchTranslation, own: Sequence[Sequence[Value]]) -> Value:

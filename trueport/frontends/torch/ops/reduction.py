@@ -37,8 +37,7 @@ def any_(t: TorchTranslation, x: Value, dim: int | Sequence[int] | None = None, 
 @maps_torch("aten::all.dims")
 @recorded
 def all_(t: TorchTranslation, x: Value, dim: int | Sequence[int] | None = None, keepdim: bool = False) -> Value:
-    made: Value = t.op.Not(_some(t, t.op.Not(t.cast(x, _D.BOOL)), dim, keepdim))
-    return made
+    return t.op.Not(_some(t, t.op.Not(t.cast(x, _D.BOOL)), dim, keepdim))
 
 
 def _some(t: TorchTranslation, x: Value, dim: int | Sequence[int] | None, keepdim: bool) -> Value:
@@ -47,8 +46,7 @@ def _some(t: TorchTranslation, x: Value, dim: int | Sequence[int] | None, keepdi
     if not axes:
         return x
     count = t.op.ReduceSum(t.op.Cast(x, to=_D.INT64), axes, keepdims=int(keepdim))
-    made: Value = t.op.Greater(count, t.op.like(0, count))
-    return made
+    return t.op.Greater(count, t.op.like(0, count))
 
 
 def _axes(t: TorchTranslation, x: Value, dim: int | Sequence[int] | None) -> list[int]:
@@ -73,8 +71,7 @@ def amin(t: TorchTranslation, x: Value, dim: int | Sequence[int] = (), keepdim: 
 def _extreme(t: TorchTranslation, operator: str, x: Value, dim: int | Sequence[int], keepdim: bool) -> Value:
     axes, kind = _axes(t, x, dim), t.dtype(x)
     if not axes:
-        same: Value = t.op.Identity(x)
-        return same
+        return t.op.Identity(x)
     wide = {_D.BOOL: _D.INT32, **dict.fromkeys(_NARROW, _D.INT32)}.get(kind, kind)
     made: Value = t.op.add(operator, [t.cast(x, wide), t.op.const(np.array(axes))], {"keepdims": int(keepdim)})
     return t.cast(made, kind)
@@ -108,5 +105,4 @@ def _steps(t: TorchTranslation, count: int, start: float, step: float, kind: ir.
 @recorded
 def copy(t: TorchTranslation, x: Value, source: Value, non_blocking: bool = False) -> Value:
     """What is written has the shape and the type of what it is written into."""
-    made: Value = t.op.Expand(t.cast(source, t.dtype(x)), t.op.Shape(x))
-    return made
+    return t.op.Expand(t.cast(source, t.dtype(x)), t.op.Shape(x))

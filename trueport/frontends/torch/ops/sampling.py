@@ -47,8 +47,7 @@ def _sampled(t: TorchTranslation, x: Value, grid: Value, interpolation: int, pad
     else:
         found = _mixed(t, flat, axes)
     shape = t.op.Concat(t.op.Shape(x, end=2), t.op.Shape(grid, start=1, end=4), axis=0)
-    made: Value = t.op.Reshape(found, shape)
-    return made
+    return t.op.Reshape(found, shape)
 
 
 def _axis(t: TorchTranslation, x: Value, grid: Value, index: int, padding: int, align: bool) -> _Axis:
@@ -81,8 +80,7 @@ def _reflected(t: TorchTranslation, at: Value, span: Value, align: bool) -> Valu
     rest = t.op.Sub(away, t.op.Mul(turns, usable))
     odd = t.op.Sub(turns, t.op.Mul(t.op.like(2, at), t.op.Floor(t.op.Div(turns, t.op.like(2, at)))))
     back = t.op.Where(t.op.Equal(odd, zero), rest, t.op.Sub(usable, rest))
-    made: Value = t.op.Where(t.op.Equal(length, zero), zero, t.op.Add(back, low))
-    return made
+    return t.op.Where(t.op.Equal(length, zero), zero, t.op.Add(back, low))
 
 
 def _mixed(t: TorchTranslation, flat: Value, axes: list[_Axis]) -> Value:
@@ -97,8 +95,7 @@ def _mixed(t: TorchTranslation, flat: Value, axes: list[_Axis]) -> Value:
             own = share if upper else t.op.Sub(t.op.like(1, share), share)
             weight = own if weight is None else t.op.Mul(weight, own)
         parts.append(t.op.Mul(_picked(t, flat, axes, places), t.op.Unsqueeze(weight, [1])))
-    made: Value = t.op.Sum(*parts)
-    return made
+    return t.op.Sum(*parts)
 
 
 def _picked(t: TorchTranslation, flat: Value, axes: list[_Axis], places: list[Value]) -> Value:
@@ -114,5 +111,4 @@ def _picked(t: TorchTranslation, flat: Value, axes: list[_Axis], places: list[Va
         inside = here if inside is None else t.op.And(inside, here)
     shape = t.op.Concat(t.op.Shape(flat, end=2), t.op.Shape(number, start=1), axis=0)
     pixels = t.op.GatherElements(flat, t.op.Expand(t.op.Unsqueeze(number, [1]), shape), axis=2)
-    made: Value = t.op.Where(t.op.Unsqueeze(inside, [1]), pixels, t.op.like(0, flat))
-    return made
+    return t.op.Where(t.op.Unsqueeze(inside, [1]), pixels, t.op.like(0, flat))

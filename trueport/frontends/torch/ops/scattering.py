@@ -42,8 +42,7 @@ def scatter_reduce(
     if reduce != "mean":
         return merged
     own = t.op.like(1 if include_self else 0, x)
-    made: Value = t.op.Div(merged, t.op.Max(t.op.Add(counts, own), t.op.like(1, x)))
-    return made
+    return t.op.Div(merged, t.op.Max(t.op.Add(counts, own), t.op.like(1, x)))
 
 
 def _as_large(t: TorchTranslation, src: Value, index: Value) -> Value:
@@ -52,8 +51,7 @@ def _as_large(t: TorchTranslation, src: Value, index: Value) -> Value:
     if known == t.dims(index) and None not in known:
         return src
     rank = t.rank(index)
-    made: Value = t.op.Slice(src, [0] * rank, t.op.Shape(index), list(range(rank)))
-    return made
+    return t.op.Slice(src, [0] * rank, t.op.Shape(index), list(range(rank)))
 
 
 def _neutral(t: TorchTranslation, x: Value, reduce: str) -> Any:
@@ -71,8 +69,7 @@ def _neutral(t: TorchTranslation, x: Value, reduce: str) -> Any:
 def masked_select(t: TorchTranslation, x: Value, mask: Value) -> Value:
     shape = t.op.Shape(t.op.And(t.op.Equal(x, x), mask))
     flat, chosen = (t.op.Reshape(t.op.Expand(part, shape), [-1]) for part in (x, mask))
-    made: Value = t.op.Compress(flat, chosen, axis=0)
-    return made
+    return t.op.Compress(flat, chosen, axis=0)
 
 
 @maps_torch("aten::roll", error=ulps(0))
@@ -80,8 +77,7 @@ def masked_select(t: TorchTranslation, x: Value, mask: Value) -> Value:
 def roll(t: TorchTranslation, x: Value, shifts: Sequence[Any], dims: Sequence[int] = ()) -> Value:
     if dims:
         return _rolled(t, x, shifts, [axis % max(t.rank(x), 1) for axis in dims])
-    made: Value = t.op.Reshape(_rolled(t, t.op.Reshape(x, [-1]), shifts, [0]), t.op.Shape(x))
-    return made
+    return t.op.Reshape(_rolled(t, t.op.Reshape(x, [-1]), shifts, [0]), t.op.Shape(x))
 
 
 @maps_torch("aten::roll", error=ulps(0), complex_operands=True)

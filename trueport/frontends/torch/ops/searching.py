@@ -60,8 +60,7 @@ def _counted_below(t: TorchTranslation, rows: Value, sought: Any, *, right: bool
     if is_float(value):
         below = t.op.Or(below, t.op.IsNaN(sought_for))
     kind = _D.INT32 if small else _D.INT64
-    made: Value = t.op.ReduceSum(t.op.Cast(below, to=kind), [last], keepdims=0)
-    return made
+    return t.op.ReduceSum(t.op.Cast(below, to=kind), [last], keepdims=0)
 
 
 @maps_torch("aten::cummax")
@@ -108,8 +107,7 @@ def _last_extreme(t: TorchTranslation, across: Value, before: Value, *, largest:
         here = t.op.Or(here, odd)
         some = t.op.ReduceMax(t.op.Cast(odd, to=_D.INT32), [axis - 1], keepdims=1)
         here = t.op.And(here, t.op.Or(odd, t.op.Equal(some, t.op.like(0, some))))
-    made: Value = t.op.ArgMax(t.op.Cast(here, to=_D.INT32), axis=axis - 1, keepdims=0, select_last_index=1)
-    return made
+    return t.op.ArgMax(t.op.Cast(here, to=_D.INT32), axis=axis - 1, keepdims=0, select_last_index=1)
 
 
 def _worst(t: TorchTranslation, x: Value, *, largest: bool) -> Any:
@@ -127,8 +125,7 @@ def cumprod(t: TorchTranslation, x: Value, dim: int, dtype: int = -1) -> Value:
     value = t.cast(x, wanted if dtype in (None, -1) else ir.DataType(dtype))
     rank = t.rank(value)
     if rank == 0:
-        same: Value = t.op.Identity(value)
-        return same
+        return t.op.Identity(value)
     axis = dim % rank
     order = [*(a for a in range(rank) if a != axis), axis]
     turned = transposed(t, value, order)
@@ -167,10 +164,8 @@ def median(t: TorchTranslation, x: Value) -> Value:
     middle = t.op.Div(t.op.Sub(t.op.Shape(flat), 1), 2)
     value = t.op.Squeeze(_ranked(t, flat, 0, middle)[0], [0])
     if not is_float(x):
-        whole: Value = value
-        return whole
-    found: Value = t.op.Where(any_of(t, t.op.IsNaN(flat)), t.op.like(np.nan, x), value)
-    return found
+        return value
+    return t.op.Where(any_of(t, t.op.IsNaN(flat)), t.op.like(np.nan, x), value)
 
 
 @maps_torch("aten::nanmedian")
@@ -179,16 +174,14 @@ def nanmedian(t: TorchTranslation, x: Value) -> Value:
     flat = t.op.Reshape(x, [-1])
     if not is_float(x):
         last = t.op.Sub(t.op.Shape(flat), 1)
-        made: Value = t.op.Squeeze(_ranked(t, flat, 0, t.op.Div(last, 2))[0], [0])
-        return made
+        return t.op.Squeeze(_ranked(t, flat, 0, t.op.Div(last, 2))[0], [0])
     odd = t.op.IsNaN(flat)
     count = t.op.ReduceSum(t.op.Cast(t.op.Not(odd), to=_D.INT64), [0], keepdims=1)
     # NaN counts as the largest, beyond the infinities, of which there are as many as there are.
     middle = t.op.Div(t.op.Max(t.op.Sub(count, 1), 0), 2)
     value = _ranked(t, t.op.Where(odd, t.op.like(np.inf, x), flat), 0, middle)[0]
     found = t.op.Where(t.op.Equal(count, 0), t.op.like(np.nan, x), value)
-    alone: Value = t.op.Squeeze(found, [0])
-    return alone
+    return t.op.Squeeze(found, [0])
 
 
 @maps_torch("aten::nanmedian.dim")
@@ -202,7 +195,7 @@ def nanmedian_dim(t: TorchTranslation, x: Value, dim: int, keepdim: bool = False
     count = t.op.ReduceSum(t.op.Cast(t.op.Not(odd), to=_D.INT64), [axis], keepdims=1)
     middle = t.op.Div(t.op.Max(t.op.Sub(count, 1), 0), 2)
     size = t.op.Shape(x, start=axis, end=axis + 1)
-    values, places = t.op.TopK(t.op.Where(odd, t.op.like(np.inf, x), x), size, axis=axis, largest=0, outputs=2)
+    values, places = t.op.several(2).TopK(t.op.Where(odd, t.op.like(np.inf, x), x), size, axis=axis, largest=0)
     value = t.op.GatherElements(values, middle, axis=axis)
     place = t.op.GatherElements(places, middle, axis=axis)
     none = t.op.Equal(count, 0)
@@ -221,13 +214,12 @@ def kthvalue(t: TorchTranslation, x: Value, k: int, dim: int = -1, keepdim: bool
 def _ranked(t: TorchTranslation, x: Value, axis: int, rank: Value) -> tuple[Value, Value]:
     """What stands at a rank when sorted, with the axis kept, and where it stood."""
     size = t.op.Shape(x, start=axis, end=axis + 1)
-    values, places = t.op.TopK(x, size, axis=axis, largest=0, outputs=2)
+    values, places = t.op.several(2).TopK(x, size, axis=axis, largest=0)
     return t.op.Gather(values, rank, axis=axis), t.op.Gather(places, rank, axis=axis)
 
 
 def _kept(t: TorchTranslation, value: Value, axis: int, keepdim: bool) -> Value:
-    made: Value = value if keepdim else t.op.Squeeze(value, [axis])
-    return made
+    return value if keepdim else t.op.Squeeze(value, [axis])
 
 
 @maps_torch("aten::mode")
@@ -262,8 +254,7 @@ def lcm(t: TorchTranslation, a: Value, b: Value) -> Value:
     divisor = _divisor(t, first, second)
     none = t.op.Equal(divisor, t.op.like(0, divisor))
     share = t.op.Div(first, t.op.Where(none, t.op.like(1, divisor), divisor))
-    made: Value = t.op.Abs(t.op.Mul(share, second))
-    return made
+    return t.op.Abs(t.op.Mul(share, second))
 
 
 def _divisor(t: TorchTranslation, a: Value, b: Value) -> Value:
@@ -290,5 +281,5 @@ def sort_stable(
         return t.op.Identity(x), t.op.const(np.array(0, np.int64))
     axis = dim % t.rank(x)
     size = t.op.Shape(x, start=axis, end=axis + 1)
-    values, places = t.op.TopK(x, size, axis=axis, largest=int(descending), outputs=2)
+    values, places = t.op.several(2).TopK(x, size, axis=axis, largest=int(descending))
     return values, places

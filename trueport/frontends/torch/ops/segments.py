@@ -55,8 +55,7 @@ def _divided(t: TorchTranslation, merged: Value, counts: Value, initial: float |
     column = t.op.Reshape(over, [-1] + [1] * (t.rank(merged) - 1))
     none = t.op.Equal(column, t.op.like(0, merged))
     empty = t.op.like(np.nan if initial is None else initial, merged)
-    made: Value = t.op.Where(none, empty, t.op.Div(merged, t.op.Where(none, t.op.like(1, merged), column)))
-    return made
+    return t.op.Where(none, empty, t.op.Div(merged, t.op.Where(none, t.op.like(1, merged), column)))
 
 
 @maps_torch("aten::bincount", error=accumulation())
@@ -71,5 +70,4 @@ def bincount(t: TorchTranslation, x: Value, weights: Value | None = None, minlen
     else:
         terms = weights if t.dtype(weights) == _D.FLOAT else t.cast(weights, _D.DOUBLE)
     start = t.op.Expand(t.op.like(0, terms), count)
-    made: Value = t.op.ScatterND(start, t.op.Unsqueeze(numbers, [1]), terms, reduction="add")
-    return made
+    return t.op.ScatterND(start, t.op.Unsqueeze(numbers, [1]), terms, reduction="add")

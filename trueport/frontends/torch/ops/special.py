@@ -36,8 +36,7 @@ def _digamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
     """At zero minus infinity of its sign, as PyTorch has it."""
     zero = t.op.Equal(x, t.op.like(0, x))
     ended: ir.Value = t.op.Neg(t.op.Reciprocal(x))
-    made: ir.Value = t.op.Where(zero, ended, gamma.digamma(t, x))
-    return made
+    return t.op.Where(zero, ended, gamma.digamma(t, x))
 
 
 @maps_torch("aten::lgamma", error=ulps(16))
@@ -68,8 +67,7 @@ def _trigamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
     mirrored = t.op.Sub(t.op.Div(t.op.like(np.pi**2, x), t.op.Mul(sine, sine)), right)
     found = t.op.Where(low, mirrored, right)
     odd = t.op.Or(t.op.IsNaN(x), t.op.IsInf(x, detect_positive=0))
-    made: ir.Value = t.op.Where(odd, t.op.like(np.nan, x), found)
-    return made
+    return t.op.Where(odd, t.op.like(np.nan, x), found)
 
 
 @maps_torch("aten::special_zeta", error=ulps(16))
@@ -87,8 +85,7 @@ def _zeta(t: TorchTranslation, x: ir.Value, q: ir.Value) -> ir.Value:
     pole = t.op.And(pole, t.op.Not(t.op.Less(x, one)))
     endless = t.op.And(t.op.Or(t.op.IsInf(x), t.op.IsInf(q)), t.op.And(t.op.Greater(x, one), t.op.Greater(q, one)))
     found = t.op.Where(endless, t.op.like(np.nan, x), gamma.zeta(t, x, q))
-    made: ir.Value = t.op.Where(pole, t.op.like(np.inf, x), found)
-    return made
+    return t.op.Where(pole, t.op.like(np.inf, x), found)
 
 
 @maps_torch("aten::igamma", error=ulps(1024))
@@ -113,8 +110,7 @@ def _at_ends(t: TorchTranslation, found: ir.Value, a: ir.Value, x: ir.Value, *, 
     made = t.op.Where(t.op.Equal(x, zero), low, made)
     made = t.op.Where(t.op.Equal(a, zero), t.op.Where(t.op.Greater(x, zero), high, nan), made)
     outside = t.op.Or(t.op.Less(x, zero), t.op.Less(a, zero))
-    known: ir.Value = t.op.Where(outside, nan, made)
-    return known
+    return t.op.Where(outside, nan, made)
 
 
 @maps_torch("aten::erf", error=ulps(3))
@@ -146,8 +142,7 @@ def _erf_inverse(t: TorchTranslation, x: ir.Value) -> ir.Value:
     line = t.op.Mul(size, t.op.like(np.sqrt(np.pi) / 2, x))
     inside = t.op.Where(t.op.Less(size, t.op.like(1e-8, x)), line, ended)
     known = t.op.Where(t.op.LessOrEqual(size, t.op.like(1, x)), inside, t.op.like(np.nan, x))
-    made: ir.Value = t.op.Mul(t.op.Sign(x), known)
-    return made
+    return t.op.Mul(t.op.Sign(x), known)
 
 
 @maps_torch("aten::special_ndtri", error=ulps(8))
@@ -164,8 +159,7 @@ def _normal_quantile(t: TorchTranslation, x: ir.Value) -> ir.Value:
     ended = t.op.Where(t.op.Equal(complement, t.op.like(0, x)), t.op.like(np.inf, x), found)
     inside = t.op.Where(t.op.GreaterOrEqual(complement, t.op.like(0, x)), ended, t.op.like(np.nan, x))
     sign = t.op.Where(upper, t.op.like(np.sqrt(2), x), t.op.like(-np.sqrt(2), x))
-    made: ir.Value = t.op.Mul(sign, inside)
-    return made
+    return t.op.Mul(sign, inside)
 
 
 @maps_torch("aten::special_ndtr", error=ulps(8))
@@ -176,8 +170,7 @@ def ndtr(t: TorchTranslation, x: ir.Value) -> ir.Value:
 
 def _normal_share(t: TorchTranslation, x: ir.Value) -> ir.Value:
     half = t.op.like(0.5, x)
-    made: ir.Value = t.op.Mul(half, error_function.erfc(t, t.op.Mul(x, t.op.like(-np.sqrt(0.5), x))))
-    return made
+    return t.op.Mul(half, error_function.erfc(t, t.op.Mul(x, t.op.like(-np.sqrt(0.5), x))))
 
 
 @maps_torch("aten::special_log_ndtr", error=ulps(16))
@@ -193,8 +186,7 @@ def _log_normal_share(t: TorchTranslation, x: ir.Value) -> ir.Value:
     tail = t.op.Mul(_erfcx(t, t.op.Max(turned, t.op.like(0, x))), t.op.like(0.5, x))
     below = t.op.Sub(t.op.Log(tail), t.op.Mul(t.op.Mul(x, x), t.op.like(0.5, x)))
     upper = t.op.Mul(error_function.erfc(t, t.op.Neg(turned)), t.op.like(-0.5, x))
-    made: ir.Value = t.op.Where(low, below, _log1p(t, upper))
-    return made
+    return t.op.Where(low, below, _log1p(t, upper))
 
 
 def _log1p(t: TorchTranslation, x: ir.Value) -> ir.Value:
@@ -205,8 +197,7 @@ def _log1p(t: TorchTranslation, x: ir.Value) -> ir.Value:
     same = t.op.Equal(step, t.op.like(0, x))
     whole = t.op.IsInf(raised)
     quotient = t.op.Div(t.op.Mul(t.op.Log(raised), x), t.op.Where(same, one, step))
-    made: ir.Value = t.op.Where(same, x, t.op.Where(whole, t.op.Log(raised), quotient))
-    return made
+    return t.op.Where(same, x, t.op.Where(whole, t.op.Log(raised), quotient))
 
 
 @maps_torch("aten::log1p", error=ulps(3))
@@ -231,8 +222,7 @@ def _erfcx(t: TorchTranslation, x: ir.Value) -> ir.Value:
     for k in range(60, 0, -1):
         fraction = t.op.Add(far, t.op.Div(t.op.like(k / 2, x), fraction))
     large = t.op.Div(t.op.like(1 / np.sqrt(np.pi), x), fraction)
-    made: ir.Value = t.op.Where(t.op.Less(x, t.op.like(2, x)), small, large)
-    return made
+    return t.op.Where(t.op.Less(x, t.op.like(2, x)), small, large)
 
 
 def _bessel(formula: Formula, order: int) -> Formula:
@@ -277,8 +267,7 @@ def i1e(t: TorchTranslation, x: ir.Value) -> ir.Value:
 
 def _unscaled_i(order: int) -> Formula:
     def formula(t: TorchTranslation, x: ir.Value) -> ir.Value:
-        made: ir.Value = t.op.Mul(bessel.i_scaled(t, x, order), t.op.Exp(t.op.Abs(x)))
-        return made
+        return t.op.Mul(bessel.i_scaled(t, x, order), t.op.Exp(t.op.Abs(x)))
 
     return formula
 
@@ -314,16 +303,14 @@ def _scaled_k(order: int) -> Formula:
 
     def formula(t: TorchTranslation, x: ir.Value) -> ir.Value:
         below = t.op.Less(x, t.op.like(0, x))
-        made: ir.Value = t.op.Where(below, t.op.like(np.nan, x), bessel.k_scaled(t, x, order))
-        return made
+        return t.op.Where(below, t.op.like(np.nan, x), bessel.k_scaled(t, x, order))
 
     return formula
 
 
 def _unscaled_k(order: int) -> Formula:
     def formula(t: TorchTranslation, x: ir.Value) -> ir.Value:
-        made: ir.Value = t.op.Mul(_scaled_k(order)(t, x), t.op.Exp(t.op.Neg(x)))
-        return made
+        return t.op.Mul(_scaled_k(order)(t, x), t.op.Exp(t.op.Neg(x)))
 
     return formula
 
@@ -351,5 +338,4 @@ def _sine_over(t: TorchTranslation, x: ir.Value) -> ir.Value:
     small = t.op.Equal(x, t.op.like(0, x))
     found = t.op.Div(t.op.Sin(x), t.op.Where(small, t.op.like(1, x), x))
     ended = t.op.Where(t.op.IsInf(x), t.op.like(0, x), found)
-    made: ir.Value = t.op.Where(small, t.op.like(1, x), ended)
-    return made
+    return t.op.Where(small, t.op.like(1, x), ended)

@@ -33,4 +33,4 @@ def squeeze_dims(t: TorchTranslation, x: ir.Value, dim: Sequence[int]) -> ir.Val
 def _squeezed(t: TorchTranslation, x: ir.Value, axes: Sequence[int]) -> ir.Value:
     rank, sizes = t.rank(x), t.dims(x)
     single = [axis for axis in sorted({axis % rank for axis in axes} if rank else ()) if sizes[axis] == 1]
-    return t.op.Squeeze(x, single) if single else t.op.Identity(x)  # type: ignore[no-any-return]
+    return t.op.Squeeze(x, single) if single else t.op.Identity(x)

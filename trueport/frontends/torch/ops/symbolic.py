@@ -55,26 +55,25 @@ def divided(t: TorchTranslation, x: Any, y: Any) -> ir.Value:
 @maps_torch("math::trunc", error=ulps(0))
 @recorded
 def truncated(t: TorchTranslation, x: Any) -> ir.Value:
-    return t.op.Cast(_wide(t, x), to=_D.INT64)  # type: ignore[no-any-return]
+    return t.op.Cast(_wide(t, x), to=_D.INT64)
 
 
 @maps_torch("math::floor", error=ulps(0))
 @recorded
 def floored(t: TorchTranslation, x: Any) -> ir.Value:
-    return t.op.Cast(t.op.Floor(_wide(t, x)), to=_D.INT64)  # type: ignore[no-any-return]
+    return t.op.Cast(t.op.Floor(_wide(t, x)), to=_D.INT64)
 
 
 @maps_torch("math::ceil", error=ulps(0))
 @recorded
 def raised(t: TorchTranslation, x: Any) -> ir.Value:
-    return t.op.Cast(t.op.Ceil(_wide(t, x)), to=_D.INT64)  # type: ignore[no-any-return]
+    return t.op.Cast(t.op.Ceil(_wide(t, x)), to=_D.INT64)
 
 
 def _combined(t: TorchTranslation, op_type: str, x: Any, y: Any) -> ir.Value:
     if _is_float(x) or _is_float(y):
         return _number(t, t.op.add(op_type, [_wide(t, x), _wide(t, y)], {}))
-    made: ir.Value = t.op.add(op_type, [_integer(x), _integer(y)], {})
-    return made
+    return t.op.add(op_type, [_integer(x), _integer(y)], {})
 
 
 def _is_float(x: Any) -> bool:
