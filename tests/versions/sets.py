@@ -92,6 +92,7 @@ KNOWN = (
     Known(r"lp_normalization", "onnxruntime", (1, 31), "ONNX Runtime has no kernel since opset 22", since=(1, 22)),
     Known(r"running_integers_overflow|bits_are_read", "onnxruntime", (1, 31), "ONNX Runtime does not read opset 26"),
     Known(r"test_ort_arrays.*int4", "onnxruntime", (1, 24), "ONNX Runtime casts no 4-bit integers"),
+    Known(r"every_public_name_has_a_case", "torch", (3,), "the cases are of PyTorch 2.13's names", since=(2, 15)),
     Known(r"test_traps.*loop_with_branch", "torch", (2, 11), "the exporter fails before the branch is refused"),
     Known(r"decode_webp", "tensorflow", (2, 19), "TensorFlow decodes no WebP"),
 )

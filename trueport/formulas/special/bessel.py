@@ -9,10 +9,33 @@ import math
 import numpy as np
 import onnx_ir as ir
 
+from trueport.fidelity import ulps
 from trueport.formulas.polynomials import integral, power_sum, weighted
 from trueport.formulas.writer import Writer
 
-__all__ = ["i_scaled", "j", "k_scaled", "y"]
+__all__ = [
+    "I_BOUND",
+    "I_SCALED_BOUND",
+    "J_BOUND",
+    "K_BOUND",
+    "K_SCALED_BOUND",
+    "Y_BOUND",
+    "i",
+    "i_scaled",
+    "j",
+    "k_scaled",
+    "y",
+]
+
+I_BOUND, I_SCALED_BOUND, J_BOUND, K_BOUND, K_SCALED_BOUND, Y_BOUND = (
+    ulps(32),
+    ulps(8),
+    ulps(8),
+    ulps(32),
+    ulps(8),
+    ulps(16),
+)
+"""Bounds of the functions, in the type of the argument."""
 
 _FAR = 30.0
 """From here on the asymptotic series have all digits."""
@@ -160,3 +183,8 @@ def _double_exponential() -> tuple[np.ndarray, np.ndarray]:
     nodes = np.pi / 2 / (1 + np.exp(-2 * inner))
     weights = np.pi / 4 * (np.pi / 2 * np.cosh(steps)) / np.cosh(inner) ** 2 / 32
     return nodes, weights
+
+
+def i(t: Writer, x: ir.Value, order: int) -> ir.Value:
+    """The modified function of the first kind, not scaled."""
+    return t.op.Mul(i_scaled(t, x, order), t.op.Exp(t.op.Abs(x)))

@@ -5,10 +5,14 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
+from trueport.fidelity import ulps
 from trueport.formulas.polynomials import integral, unit_interval
 from trueport.formulas.writer import Writer
 
-__all__ = ["erf", "erfc", "erfc_inverse"]
+__all__ = ["ERF", "ERFC", "INVERSE", "erf", "erf_inverse", "erfc", "erfc_inverse", "normal_quantile"]
+
+ERF, ERFC, INVERSE = ulps(3), ulps(8), ulps(8)
+"""Bounds of the functions, of their complements and of the inverses, in the type of the argument."""
 
 _STEP = 0.16
 _TURNS = np.arange(1, 40) * _STEP
@@ -65,3 +69,27 @@ def erfc_inverse(t: Writer, complement: ir.Value, value: ir.Value) -> ir.Value:
         newton = t.op.Mul(miss, slope)
         estimate = t.op.Sub(estimate, t.op.Div(newton, t.op.Add(one, t.op.Mul(estimate, newton))))
     return estimate
+
+
+def erf_inverse(t: Writer, x: ir.Value) -> ir.Value:
+    """The y with erf(y) = x; NaN beyond one."""
+    size = t.op.Abs(x)
+    found = erfc_inverse(t, t.op.Sub(t.op.like(1, x), size), size)
+    # At the ends the steps are infinite; near zero, where they would divide what is rounded, it is a line.
+    ended = t.op.Where(t.op.Equal(size, t.op.like(1, x)), t.op.like(np.inf, x), found)
+    line = t.op.Mul(size, t.op.like(np.sqrt(np.pi) / 2, x))
+    inside = t.op.Where(t.op.Less(size, t.op.like(1e-8, x)), line, ended)
+    known = t.op.Where(t.op.LessOrEqual(size, t.op.like(1, x)), inside, t.op.like(np.nan, x))
+    return t.op.Mul(t.op.Sign(x), known)
+
+
+def normal_quantile(t: Writer, x: ir.Value) -> ir.Value:
+    """The number that a normal variable is below with probability x; NaN where x is none."""
+    one, two = t.op.like(1, x), t.op.like(2, x)
+    upper = t.op.Greater(x, t.op.like(0.5, x))
+    complement = t.op.Mul(t.op.Where(upper, t.op.Sub(one, x), x), two)
+    found = erfc_inverse(t, complement, t.op.Sub(one, complement))
+    ended = t.op.Where(t.op.Equal(complement, t.op.like(0, x)), t.op.like(np.inf, x), found)
+    inside = t.op.Where(t.op.GreaterOrEqual(complement, t.op.like(0, x)), ended, t.op.like(np.nan, x))
+    sign = t.op.Where(upper, t.op.like(np.sqrt(2), x), t.op.like(-np.sqrt(2), x))
+    return t.op.Mul(sign, inside)

@@ -7,12 +7,16 @@ import math
 import numpy as np
 import onnx_ir as ir
 
+from trueport.fidelity import ulps
 from trueport.formulas.iteration import any_of, iterate
 from trueport.formulas.numeric import log1p
 from trueport.formulas.polynomials import horner, integral, power_sum
 from trueport.formulas.writer import Writer
 
-__all__ = ["digamma", "lgamma", "polygamma", "zeta"]
+__all__ = ["DIGAMMA", "LGAMMA", "POLYGAMMA", "ZETA", "digamma", "lgamma", "polygamma", "zeta"]
+
+DIGAMMA, LGAMMA, POLYGAMMA, ZETA = ulps(32), ulps(16), ulps(64), ulps(16)
+"""Bounds of the functions, in the type of the argument."""
 
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510, 43867 / 798, -174611 / 330)
 """Those of the even indices from 2 on."""

@@ -7,13 +7,17 @@ from collections.abc import Callable
 import numpy as np
 import onnx_ir as ir
 
+from trueport.fidelity import ulps
 from trueport.formulas.iteration import any_of, iterate
 from trueport.formulas.numeric import log1p
 from trueport.formulas.polynomials import horner
 from trueport.formulas.special.gamma import lgamma
 from trueport.formulas.writer import Writer
 
-__all__ = ["betainc", "igamma", "igammac"]
+__all__ = ["BETAINC", "IGAMMA", "betainc", "igamma", "igammac"]
+
+BETAINC, IGAMMA = ulps(4096), ulps(1024)
+"""Bounds of the functions, in the type of the argument."""
 
 Parts = Callable[[Writer, ir.Value], list[tuple[ir.Value, ir.Value]]]
 _SMALLEST_CHANGE = 1e-16

@@ -7,11 +7,15 @@ import math
 import numpy as np
 import onnx_ir as ir
 
+from trueport.fidelity import ulps
 from trueport.formulas.numeric import expm1
 from trueport.formulas.polynomials import integral, power_sum, unit_interval
 from trueport.formulas.writer import Writer
 
-__all__ = ["dawson", "exponential", "fresnel", "spence"]
+__all__ = ["DAWSON", "EXPONENTIAL", "FRESNEL", "SPENCE", "dawson", "exponential", "fresnel", "spence"]
+
+DAWSON, EXPONENTIAL, FRESNEL, SPENCE = ulps(4), ulps(64), ulps(16), ulps(8)
+"""Bounds of the functions, in the type of the argument."""
 
 
 def exponential(t: Writer, x: ir.Value) -> ir.Value:

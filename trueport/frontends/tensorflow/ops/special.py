@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, ulps
@@ -31,56 +30,37 @@ def erfc(t: Translation, x: ir.Value) -> ir.Value:
     return mark(in_double(t, functools.partial(error_function.erfc, t), x), "Erfc", x)
 
 
-@maps("Erfinv", domain=TF, error=ulps(8))
+@maps("Erfinv", domain=TF, error=error_function.INVERSE)
 def erfinv(t: Translation, x: ir.Value) -> ir.Value:
-    return in_double(t, functools.partial(_erf_inverse, t), x)
+    return in_double(t, functools.partial(error_function.erf_inverse, t), x)
 
 
-def _erf_inverse(t: Translation, x: ir.Value) -> ir.Value:
-    size = t.op.Abs(x)
-    found = error_function.erfc_inverse(t, t.op.Sub(t.op.like(1, x), size), size)
-    # At the ends the steps are infinite; near zero, where they would divide what is rounded, it is a line.
-    ended = t.op.Where(t.op.Equal(size, t.op.like(1, x)), t.op.like(np.inf, x), found)
-    line = t.op.Mul(size, t.op.like(np.sqrt(np.pi) / 2, x))
-    return t.op.Mul(t.op.Sign(x), t.op.Where(t.op.Less(size, t.op.like(1e-8, x)), line, ended))
-
-
-@maps("Ndtri", domain=TF, error=ulps(8))
+@maps("Ndtri", domain=TF, error=error_function.INVERSE)
 def ndtri(t: Translation, x: ir.Value) -> ir.Value:
-    return in_double(t, functools.partial(_normal_quantile, t), x)
+    return in_double(t, functools.partial(error_function.normal_quantile, t), x)
 
 
-def _normal_quantile(t: Translation, x: ir.Value) -> ir.Value:
-    one, two = t.op.like(1, x), t.op.like(2, x)
-    upper = t.op.Greater(x, t.op.like(0.5, x))
-    complement = t.op.Mul(t.op.Where(upper, t.op.Sub(one, x), x), two)
-    found = error_function.erfc_inverse(t, complement, t.op.Sub(one, complement))
-    ended = t.op.Where(t.op.Equal(complement, t.op.like(0, x)), t.op.like(np.inf, x), found)
-    sign = t.op.Where(upper, t.op.like(np.sqrt(2), x), t.op.like(-np.sqrt(2), x))
-    return t.op.Mul(sign, ended)
-
-
-@maps("Lgamma", domain=TF, error=ulps(16))
+@maps("Lgamma", domain=TF, error=gamma.LGAMMA)
 def lgamma(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(gamma.lgamma, t), x)
 
 
-@maps("Digamma", domain=TF, error=ulps(32))
+@maps("Digamma", domain=TF, error=gamma.DIGAMMA)
 def digamma(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(gamma.digamma, t), x)
 
 
-@maps("Polygamma", domain=TF, error=ulps(64))
+@maps("Polygamma", domain=TF, error=gamma.POLYGAMMA)
 def polygamma(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(gamma.polygamma, t), a, x)
 
 
-@maps("Zeta", domain=TF, error=ulps(16))
+@maps("Zeta", domain=TF, error=gamma.ZETA)
 def zeta(t: Translation, x: ir.Value, q: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(gamma.zeta, t), x, q)
 
 
-@maps("Igamma", domain=TF, error=ulps(1024))
+@maps("Igamma", domain=TF, error=incomplete.IGAMMA)
 def igamma(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(incomplete.igamma, t), a, x)
 
@@ -90,94 +70,94 @@ def igammac(t: Translation, a: ir.Value, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(incomplete.igammac, t), a, x)
 
 
-@maps("Betainc", domain=TF, error=ulps(4096))
+@maps("Betainc", domain=TF, error=incomplete.BETAINC)
 def betainc(t: Translation, a: ir.Value, b: ir.Value, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(incomplete.betainc, t), a, b, x)
 
 
-@maps("Expint", domain=TF, error=ulps(64))
+@maps("Expint", domain=TF, error=integrals.EXPONENTIAL)
 def expint(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(integrals.exponential, t), x)
 
 
-@maps("FresnelSin", domain=TF, error=ulps(16))
+@maps("FresnelSin", domain=TF, error=integrals.FRESNEL)
 def fresnel_sin(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(integrals.fresnel, t, sine=True), x)
 
 
-@maps("FresnelCos", domain=TF, error=ulps(16))
+@maps("FresnelCos", domain=TF, error=integrals.FRESNEL)
 def fresnel_cos(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(integrals.fresnel, t, sine=False), x)
 
 
-@maps("Dawsn", domain=TF, error=ulps(4))
+@maps("Dawsn", domain=TF, error=integrals.DAWSON)
 def dawsn(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(integrals.dawson, t), x)
 
 
-@maps("Spence", domain=TF, error=ulps(8))
+@maps("Spence", domain=TF, error=integrals.SPENCE)
 def spence(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, functools.partial(integrals.spence, t), x)
 
 
-@maps("BesselI0e", domain=TF, error=ulps(8))
+@maps("BesselI0e", domain=TF, error=bessel.I_SCALED_BOUND)
 def bessel_i0e(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, lambda v: bessel.i_scaled(t, v, 0), x)
 
 
-@maps("BesselI0", domain=TF, error=ulps(64))
+@maps("BesselI0", domain=TF, error=bessel.I_BOUND)
 def bessel_i0(t: Translation, x: ir.Value) -> ir.Value:
-    return in_double(t, lambda v: t.op.Mul(bessel.i_scaled(t, v, 0), t.op.Exp(t.op.Abs(v))), x)
+    return in_double(t, lambda v: bessel.i(t, v, 0), x)
 
 
-@maps("BesselJ0", domain=TF, error=ulps(8))
+@maps("BesselJ0", domain=TF, error=bessel.J_BOUND)
 def bessel_j0(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, lambda v: bessel.j(t, v, 0), x)
 
 
-@maps("BesselY0", domain=TF, error=ulps(16))
+@maps("BesselY0", domain=TF, error=bessel.Y_BOUND)
 def bessel_y0(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, lambda v: bessel.y(t, v, 0), x)
 
 
-@maps("BesselK0e", domain=TF, error=ulps(8))
+@maps("BesselK0e", domain=TF, error=bessel.K_SCALED_BOUND)
 def bessel_k0e(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, lambda v: bessel.k_scaled(t, v, 0), x)
 
 
-@maps("BesselK0", domain=TF, error=ulps(64))
+@maps("BesselK0", domain=TF, error=bessel.K_BOUND)
 def bessel_k0(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(
         t, lambda v: t.op.Mul(bessel.k_scaled(t, v, 0), t.op.Exp(t.op.Neg(t.op.Max(v, t.op.like(0, v))))), x
     )
 
 
-@maps("BesselI1e", domain=TF, error=ulps(8))
+@maps("BesselI1e", domain=TF, error=bessel.I_SCALED_BOUND)
 def bessel_i1e(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, lambda v: bessel.i_scaled(t, v, 1), x)
 
 
-@maps("BesselI1", domain=TF, error=ulps(64))
+@maps("BesselI1", domain=TF, error=bessel.I_BOUND)
 def bessel_i1(t: Translation, x: ir.Value) -> ir.Value:
-    return in_double(t, lambda v: t.op.Mul(bessel.i_scaled(t, v, 1), t.op.Exp(t.op.Abs(v))), x)
+    return in_double(t, lambda v: bessel.i(t, v, 1), x)
 
 
-@maps("BesselJ1", domain=TF, error=ulps(8))
+@maps("BesselJ1", domain=TF, error=bessel.J_BOUND)
 def bessel_j1(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, lambda v: bessel.j(t, v, 1), x)
 
 
-@maps("BesselY1", domain=TF, error=ulps(16))
+@maps("BesselY1", domain=TF, error=bessel.Y_BOUND)
 def bessel_y1(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, lambda v: bessel.y(t, v, 1), x)
 
 
-@maps("BesselK1e", domain=TF, error=ulps(8))
+@maps("BesselK1e", domain=TF, error=bessel.K_SCALED_BOUND)
 def bessel_k1e(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(t, lambda v: bessel.k_scaled(t, v, 1), x)
 
 
-@maps("BesselK1", domain=TF, error=ulps(64))
+@maps("BesselK1", domain=TF, error=bessel.K_BOUND)
 def bessel_k1(t: Translation, x: ir.Value) -> ir.Value:
     return in_double(
         t, lambda v: t.op.Mul(bessel.k_scaled(t, v, 1), t.op.Exp(t.op.Neg(t.op.Max(v, t.op.like(0, v))))), x

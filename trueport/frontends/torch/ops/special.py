@@ -26,7 +26,7 @@ def _of_double(t: TorchTranslation, formula: Formula, *values: Any) -> ir.Value:
     return in_double(t, lambda *wide: formula(t, *wide), *(as_float(t, value) for value in promoted(t, *values)))
 
 
-@maps_torch("aten::digamma", error=ulps(32))
+@maps_torch("aten::digamma", error=gamma.DIGAMMA)
 @recorded
 def digamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _digamma, x)
@@ -39,13 +39,13 @@ def _digamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return t.op.Where(zero, ended, gamma.digamma(t, x))
 
 
-@maps_torch("aten::lgamma", error=ulps(16))
+@maps_torch("aten::lgamma", error=gamma.LGAMMA)
 @recorded
 def lgamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, gamma.lgamma, x)
 
 
-@maps_torch("aten::polygamma", error=ulps(64))
+@maps_torch("aten::polygamma", error=gamma.POLYGAMMA)
 @recorded
 def polygamma(t: TorchTranslation, n: int, x: ir.Value) -> ir.Value:
     if n == 0:
@@ -70,9 +70,9 @@ def _trigamma(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return t.op.Where(odd, t.op.like(np.nan, x), found)
 
 
-@maps_torch("aten::special_zeta", error=ulps(16))
-@maps_torch("aten::special_zeta.other_scalar", error=ulps(16))
-@maps_torch("aten::special_zeta.self_scalar", error=ulps(16))
+@maps_torch("aten::special_zeta", error=gamma.ZETA)
+@maps_torch("aten::special_zeta.other_scalar", error=gamma.ZETA)
+@maps_torch("aten::special_zeta.self_scalar", error=gamma.ZETA)
 @recorded
 def zeta(t: TorchTranslation, x: Any, q: Any) -> ir.Value:
     return _of_double(t, _zeta, x, q)
@@ -88,13 +88,13 @@ def _zeta(t: TorchTranslation, x: ir.Value, q: ir.Value) -> ir.Value:
     return t.op.Where(pole, t.op.like(np.inf, x), found)
 
 
-@maps_torch("aten::igamma", error=ulps(1024))
+@maps_torch("aten::igamma", error=incomplete.IGAMMA)
 @recorded
 def igamma(t: TorchTranslation, a: ir.Value, x: ir.Value) -> ir.Value:
     return _of_double(t, lambda t, *wide: _at_ends(t, incomplete.igamma(t, *wide), *wide, near=0, far=1), a, x)
 
 
-@maps_torch("aten::igammac", error=ulps(1024))
+@maps_torch("aten::igammac", error=incomplete.IGAMMA)
 @recorded
 def igammac(t: TorchTranslation, a: ir.Value, x: ir.Value) -> ir.Value:
     return _of_double(t, lambda t, *wide: _at_ends(t, incomplete.igammac(t, *wide), *wide, near=1, far=0), a, x)
@@ -113,53 +113,31 @@ def _at_ends(t: TorchTranslation, found: ir.Value, a: ir.Value, x: ir.Value, *, 
     return t.op.Where(outside, nan, made)
 
 
-@maps_torch("aten::erf", error=ulps(3))
-@maps_torch("aten::special_erf", error=ulps(3))
+@maps_torch("aten::erf", error=error_function.ERF)
+@maps_torch("aten::special_erf", error=error_function.ERF)
 @recorded
 def erf(t: TorchTranslation, x: ir.Value) -> ir.Value:
     value = as_float(t, x)
     return error_function.erf(t, value) if is_double(value) else t.op.Erf(value)
 
 
-@maps_torch("aten::erfc", error=ulps(8))
-@maps_torch("aten::special_erfc", error=ulps(8))
+@maps_torch("aten::erfc", error=error_function.ERFC)
+@maps_torch("aten::special_erfc", error=error_function.ERFC)
 @recorded
 def erfc(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, error_function.erfc, x)
 
 
-@maps_torch("aten::erfinv", error=ulps(8))
+@maps_torch("aten::erfinv", error=error_function.INVERSE)
 @recorded
 def erfinv(t: TorchTranslation, x: ir.Value) -> ir.Value:
-    return _of_double(t, _erf_inverse, x)
+    return _of_double(t, error_function.erf_inverse, x)
 
 
-def _erf_inverse(t: TorchTranslation, x: ir.Value) -> ir.Value:
-    size = t.op.Abs(x)
-    found = error_function.erfc_inverse(t, t.op.Sub(t.op.like(1, x), size), size)
-    # At the ends the steps are infinite; near zero, where they would divide what is rounded, it is a line.
-    ended = t.op.Where(t.op.Equal(size, t.op.like(1, x)), t.op.like(np.inf, x), found)
-    line = t.op.Mul(size, t.op.like(np.sqrt(np.pi) / 2, x))
-    inside = t.op.Where(t.op.Less(size, t.op.like(1e-8, x)), line, ended)
-    known = t.op.Where(t.op.LessOrEqual(size, t.op.like(1, x)), inside, t.op.like(np.nan, x))
-    return t.op.Mul(t.op.Sign(x), known)
-
-
-@maps_torch("aten::special_ndtri", error=ulps(8))
+@maps_torch("aten::special_ndtri", error=error_function.INVERSE)
 @recorded
 def ndtri(t: TorchTranslation, x: ir.Value) -> ir.Value:
-    return _of_double(t, _normal_quantile, x)
-
-
-def _normal_quantile(t: TorchTranslation, x: ir.Value) -> ir.Value:
-    one, two = t.op.like(1, x), t.op.like(2, x)
-    upper = t.op.Greater(x, t.op.like(0.5, x))
-    complement = t.op.Mul(t.op.Where(upper, t.op.Sub(one, x), x), two)
-    found = error_function.erfc_inverse(t, complement, t.op.Sub(one, complement))
-    ended = t.op.Where(t.op.Equal(complement, t.op.like(0, x)), t.op.like(np.inf, x), found)
-    inside = t.op.Where(t.op.GreaterOrEqual(complement, t.op.like(0, x)), ended, t.op.like(np.nan, x))
-    sign = t.op.Where(upper, t.op.like(np.sqrt(2), x), t.op.like(-np.sqrt(2), x))
-    return t.op.Mul(sign, inside)
+    return _of_double(t, error_function.normal_quantile, x)
 
 
 @maps_torch("aten::special_ndtr", error=ulps(8))
@@ -229,70 +207,63 @@ def _bessel(formula: Formula, order: int) -> Formula:
     return lambda t, x: formula(t, x, order)
 
 
-@maps_torch("aten::special_bessel_j0", error=ulps(64))
+@maps_torch("aten::special_bessel_j0", error=bessel.J_BOUND)
 @recorded
 def bessel_j0(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _bessel(bessel.j, 0), x)
 
 
-@maps_torch("aten::special_bessel_j1", error=ulps(64))
+@maps_torch("aten::special_bessel_j1", error=bessel.J_BOUND)
 @recorded
 def bessel_j1(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _bessel(bessel.j, 1), x)
 
 
-@maps_torch("aten::special_bessel_y0", error=ulps(64))
+@maps_torch("aten::special_bessel_y0", error=bessel.Y_BOUND)
 @recorded
 def bessel_y0(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _bessel(bessel.y, 0), x)
 
 
-@maps_torch("aten::special_bessel_y1", error=ulps(64))
+@maps_torch("aten::special_bessel_y1", error=bessel.Y_BOUND)
 @recorded
 def bessel_y1(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _bessel(bessel.y, 1), x)
 
 
-@maps_torch("aten::special_i0e", error=ulps(16))
+@maps_torch("aten::special_i0e", error=bessel.I_SCALED_BOUND)
 @recorded
 def i0e(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _bessel(bessel.i_scaled, 0), x)
 
 
-@maps_torch("aten::special_i1e", error=ulps(16))
+@maps_torch("aten::special_i1e", error=bessel.I_SCALED_BOUND)
 @recorded
 def i1e(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _bessel(bessel.i_scaled, 1), x)
 
 
-def _unscaled_i(order: int) -> Formula:
-    def formula(t: TorchTranslation, x: ir.Value) -> ir.Value:
-        return t.op.Mul(bessel.i_scaled(t, x, order), t.op.Exp(t.op.Abs(x)))
-
-    return formula
-
-
-@maps_torch("aten::i0", error=ulps(32))
-@maps_torch("aten::special_modified_bessel_i0", error=ulps(32))
+@maps_torch("aten::i0", error=bessel.I_BOUND)
+@maps_torch("aten::special_modified_bessel_i0", error=bessel.I_BOUND)
 @recorded
 def i0(t: TorchTranslation, x: ir.Value) -> ir.Value:
-    return _of_double(t, _unscaled_i(0), x)
+    return _of_double(t, _bessel(bessel.i, 0), x)
 
 
-@maps_torch("aten::special_i1", error=ulps(32))
-@maps_torch("aten::special_modified_bessel_i1", error=ulps(32))
+@maps_torch("aten::special_i1", error=bessel.I_BOUND)
+@maps_torch("aten::special_modified_bessel_i1", error=bessel.I_BOUND)
 @recorded
 def i1(t: TorchTranslation, x: ir.Value) -> ir.Value:
-    return _of_double(t, _unscaled_i(1), x)
+    return _of_double(t, _bessel(bessel.i, 1), x)
 
 
-@maps_torch("aten::special_scaled_modified_bessel_k0", error=ulps(32))
+@maps_torch("aten::special_scaled_modified_bessel_k0", error=bessel.K_SCALED_BOUND)
 @recorded
 def scaled_k0(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _scaled_k(0), x)
 
 
-@maps_torch("aten::special_scaled_modified_bessel_k1", error=ulps(32))
+@maps_torch("aten::special_scaled_modified_bessel_k1", error=bessel.K_SCALED_BOUND)
 @recorded
 def scaled_k1(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _scaled_k(1), x)
@@ -315,13 +286,13 @@ def _unscaled_k(order: int) -> Formula:
     return formula
 
 
-@maps_torch("aten::special_modified_bessel_k0", error=ulps(32))
+@maps_torch("aten::special_modified_bessel_k0", error=bessel.K_BOUND)
 @recorded
 def k0(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _unscaled_k(0), x)
 
 
-@maps_torch("aten::special_modified_bessel_k1", error=ulps(32))
+@maps_torch("aten::special_modified_bessel_k1", error=bessel.K_BOUND)
 @recorded
 def k1(t: TorchTranslation, x: ir.Value) -> ir.Value:
     return _of_double(t, _unscaled_k(1), x)
