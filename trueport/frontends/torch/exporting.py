@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.quantization import open_quantized
@@ -18,5 +18,10 @@ __all__ = ["exporting"]
 @contextmanager
 def exporting() -> Iterator[None]:
     """Within it PyTorch's exporter is quiet, keeps sizes open, and types every value as its kernels do."""
-    with without_triton(), quiet(), open_sequences(), symbolic_kernels(), open_quantized(), int64_indices(torch):
+    with ExitStack() as stack:
+        for scope in (without_triton, quiet, open_sequences, symbolic_kernels, open_quantized):
+            stack.enter_context(scope())
+        stack.enter_context(int64_indices(torch))
+        # The order of a product of several tensors is chosen by their sizes, which reads them.
+        stack.enter_context(torch.backends.opt_einsum.flags(enabled=False))
         yield

@@ -6,6 +6,7 @@ operator is refused; what is made of them (a pseudo-inverse) is translated as a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import onnx_ir as ir
 
 from trueport.fidelity import accumulation
 from trueport.formulas.linear import factoring, jacobi
+from trueport.formulas.linear.einsum import EINSUM
+from trueport.formulas.linear.einsum import einsum as contracted
 from trueport.formulas.linear.matrices import diagonal, identity_like, swapped
 from trueport.formulas.numeric import via
 from trueport.formulas.repeating import repeated
@@ -26,6 +29,12 @@ _D = ir.DataType
 _STEPS = accumulation(8, 8)
 """Rounding adds up over as many steps as the matrix has rows; ill-conditioned matrices make more of it."""
 Value = ir.Value
+
+
+@maps_torch("aten::einsum", error=EINSUM)
+@recorded
+def einsum(t: TorchTranslation, equation: str, tensors: Sequence[Value], path: Any = None) -> Value:
+    return contracted(t, tensors, equation)
 
 
 def _batch(t: TorchTranslation, matrix: Value) -> Value:
