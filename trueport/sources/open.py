@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trueport.errors import InvalidModel, UsageError
-from trueport.requirements import Form, require_to_inspect, require_to_run
+from trueport.requirements import Form, require_to_run
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import Limits
 from trueport.sources.forms import is_onnx, is_path, is_tensorflow, is_tflite, is_torch
@@ -192,7 +192,6 @@ def form_to_write(place: Path) -> Form:
 
 def describe(model: Any, *, trust: bool = False) -> Mapping[str, Any]:
     """Return what ``trueport info`` shows of a model: inputs, outputs, operators, parameters, size."""
-    require_to_inspect(_kind_of(model).form)
     return open_source(model, options={"trust": trust} if "trust" in options_of(model) else {}).facts()
 
 

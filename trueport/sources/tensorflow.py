@@ -33,6 +33,7 @@ from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
 from trueport.passes.outgoing import arrange_for_onnx
 from trueport.report.artifacts import describe_artifact
+from trueport.requirements import require_to_inspect
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import Limits
 from trueport.runtimes.settings import Setting
@@ -126,8 +127,11 @@ class TensorflowSource(Source):
         return tensorflow_constants(self.captured.graph)
 
     def facts(self) -> Mapping[str, Any]:
+        stored = ArtifactMap.read(Path(self.artifact)) if self._kind == "saved_model" else None
+        if stored is None:  # what Trueport wrote is told from its own file
+            require_to_inspect("tensorflow")
         if self._kind == "saved_model":
-            return self._facts_of_folder(Path(self.artifact))
+            return self._facts_of_folder(Path(self.artifact), stored)
         captured = self.captured
         own = ([replace(port, parts=(port.name,)) for port in ports] for ports in (captured.inputs, captured.outputs))
         if self._kind not in ("keras_archive", "hdf5"):
@@ -140,9 +144,8 @@ class TensorflowSource(Source):
             "layers": dict(Counter(type(layer).__name__ for layer in captured.held.layers).most_common()),
         }
 
-    def _facts_of_folder(self, path: Path) -> dict[str, Any]:
+    def _facts_of_folder(self, path: Path, found: ArtifactMap | None) -> dict[str, Any]:
         stored = {"bytes": sum(file.stat().st_size for file in (path / "variables").glob("variables.data*"))}
-        found = ArtifactMap.read(path)
         if found is None:
             loaded = SavedModel(path, trust=self.options.trust)
             named = border(loaded.inputs, loaded.outputs)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from trueport.requirements import require_to_inspect
 from trueport.runtimes.base import Model
 from trueport.runtimes.settings import Setting
 from trueport.runtimes.tflite import TfliteModel
@@ -59,6 +60,7 @@ class TfliteSource(Source):
         return PerturbedSource(self._runs[0], "a TFLite model can't be evaluated in float64")
 
     def facts(self) -> Mapping[str, Any]:
+        require_to_inspect("tflite")
         model = TfliteModel(self._content, trust=self.options.trust)
         quantized = model.quantization()
         found = border(model.inputs, model.outputs)
