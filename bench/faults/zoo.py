@@ -122,8 +122,8 @@ def _style(n: Net) -> onnx.ModelProto:
 
 def _lstm(n: Net) -> onnx.ModelProto:
     x = n.input("x", [7, "N", 5])
-    y, h, _ = n.op.LSTM(
-        x, n.weight(2, 24, 5), n.weight(2, 24, 6), n.weight(2, 48), hidden_size=6, direction="bidirectional", outputs=3
+    y, h, _ = n.op.several(3).LSTM(
+        x, n.weight(2, 24, 5), n.weight(2, 24, 6), n.weight(2, 48), hidden_size=6, direction="bidirectional"
     )
     y = n.op.Gather(y, 0, axis=1)
     return n.finish(n.op.Gemm(n.op.Gather(h, 1, axis=0), n.weight(6, 4), n.weight(4)), n.op.Gather(y, -1, axis=0))
@@ -131,15 +131,15 @@ def _lstm(n: Net) -> onnx.ModelProto:
 
 def _gru(n: Net) -> onnx.ModelProto:
     x = n.input("x", [6, "N", 4])
-    y, h = n.op.GRU(
-        x, n.weight(1, 15, 4), n.weight(1, 15, 5), n.weight(1, 30), hidden_size=5, linear_before_reset=1, outputs=2
+    y, h = n.op.several(2).GRU(
+        x, n.weight(1, 15, 4), n.weight(1, 15, 5), n.weight(1, 30), hidden_size=5, linear_before_reset=1
     )
     return n.finish(n.op.Tanh(n.op.MatMul(n.op.Squeeze(h, [0]), n.weight(5, 3))), n.op.ReduceMax(y, [0, 1], keepdims=0))
 
 
 def _rnn(n: Net) -> onnx.ModelProto:
     x = n.input("x", [5, "N", 4])
-    _, h = n.op.RNN(x, n.weight(1, 6, 4), n.weight(1, 6, 6), n.weight(1, 12), hidden_size=6, outputs=2)
+    _, h = n.op.several(2).RNN(x, n.weight(1, 6, 4), n.weight(1, 6, 6), n.weight(1, 12), hidden_size=6)
     return n.finish(n.op.Softsign(n.op.MatMul(n.op.Squeeze(h, [0]), n.weight(6, 6))))
 
 
@@ -165,7 +165,7 @@ def _masked_attention(n: Net) -> onnx.ModelProto:
 
 def _detection(n: Net) -> onnx.ModelProto:
     boxes, scores = n.input("boxes", [1, 12, 4]), n.input("scores", [1, 2, 12])
-    low, size = n.op.Split(boxes, num_outputs=2, axis=-1, outputs=2)
+    low, size = n.op.several(2).Split(boxes, num_outputs=2, axis=-1)
     corners = n.op.Concat(low, n.op.Add(low, n.op.Abs(size)), axis=-1)
     probability = n.op.Sigmoid(n.op.Mul(scores, n.constant(np.float32(1.7))))
     chosen = n.op.NonMaxSuppression(
@@ -181,7 +181,7 @@ def _detection(n: Net) -> onnx.ModelProto:
 def _head(n: Net) -> onnx.ModelProto:
     x = n.input("x", ["N", 4, 6, 6])
     y = n.op.Reshape(n.op.Transpose(n.op.Conv(x, n.weight(8, 4, 1, 1), n.weight(8)), perm=[0, 2, 3, 1]), [0, 72, 4])
-    values, places = n.op.TopK(n.op.ReduceMax(y, [2], keepdims=0), [5], axis=-1, outputs=2)
+    values, places = n.op.several(2).TopK(n.op.ReduceMax(y, [2], keepdims=0), [5], axis=-1)
     offsets = n.op.Slice(y, [0], [2], [2])
     grid = n.op.Mul(n.op.Sub(n.op.Exp(offsets), n.constant(np.float32(1))), n.constant(np.float32(8)))
     return n.finish(values, places, grid)
@@ -208,7 +208,7 @@ def _quantized_cnn(n: Net) -> onnx.ModelProto:
 
 def _dynamic_quantized(n: Net) -> onnx.ModelProto:
     x = n.input("x", ["N", 12])
-    q, s, z = n.op.DynamicQuantizeLinear(x, outputs=3)
+    q, s, z = n.op.several(3).DynamicQuantizeLinear(x)
     w = n.constant(n._rng.integers(-127, 127, size=(12, 6)).astype(np.int8))
     y = n.op.Cast(n.op.MatMulInteger(q, w, z, n.constant(np.int8(3))), to=1)
     return n.finish(n.op.Add(n.op.Mul(y, n.op.Mul(s, n.constant(np.float32(0.01)))), n.weight(6)))
@@ -239,7 +239,7 @@ def _loop(n: Net) -> onnx.ModelProto:
     body = n.op.inside([step, go, state])
     moved = body.Tanh(body.Add(body.MatMul(state, w), x))
     body.graph.outputs.extend([body.Identity(go), moved, body.ReduceSum(moved, [1], keepdims=0)])
-    last, trace = n.op.Loop(n.constant(np.int64(5)), n.constant(np.array(True)), x, body=body.graph, outputs=2)
+    last, trace = n.op.several(2).Loop(n.constant(np.int64(5)), n.constant(np.array(True)), x, body=body.graph)
     for value, shape in ((last, [3, 4]), (trace, [5, 3])):
         value.type, value.shape = ir.TensorType(ir.DataType.FLOAT), ir.Shape(shape)
     return n.finish(n.op.Sub(last, x), n.op.Mul(trace, n.constant(np.float32(0.1))))
