@@ -12,7 +12,7 @@ from trueport.ir.schemas import history
 from trueport.ir.widening import Kernel
 from trueport.passes.lower.times import opsets_of_time
 from trueport.passes.outgoing import OLDEST_OPSET
-from trueport.runtimes.onnxruntime import cpu_kernels
+from trueport.runtimes.ort_kernels import cpu_kernels
 
 __all__ = ["missing_kernels"]
 
