@@ -195,7 +195,7 @@ def refined(dims: Sequence[OpenDim], message: str) -> tuple[tuple[OpenDim, ...],
 
 
 _FRACTION = re.compile(r"got <=? for (?:(?P<name>\w+) < )?(?P<above>\d+)/(?P<below>\d+)(?: <= (?P<other>\w+))?")
-"""PyTorch fails on a bound that is no whole number, and says only which."""
+"""PyTorch's solver fails on a lower bound that is a fraction; its message holds the bound."""
 
 
 def _bounds(what: str) -> dict[str, Any]:

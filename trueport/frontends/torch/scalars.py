@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import operator
 from typing import Any
 
@@ -10,16 +11,20 @@ from trueport.frontends.torch._torch import torch
 __all__ = ["spell_out_vectors"]
 
 _OF_NO_AXIS = frozenset({"diagonal", "flatten", "select", "slice", "squeeze", "unflatten", "unsqueeze"})
-"""Operators whose axis is no axis of their operand, or which make axes."""
+"""Operators whose ``dim`` is not an axis of their operand, and those that add axes."""
 
 
-def spell_out_vectors(program: Any) -> None:
-    """Write, in place, such operators of a captured program with a vector as their operand."""
-    graph = program.graph_module.graph
+def spell_out_vectors(program: Any) -> Any:
+    """Return a captured program in which such operators take a vector; the same one where there are none."""
+    if not any(map(_takes_a_scalar_along_an_axis, program.graph.nodes)):
+        return program
+    made = copy.deepcopy(program)
+    graph = made.graph_module.graph
     for node in [node for node in graph.nodes if _takes_a_scalar_along_an_axis(node)]:
         _spell_out(graph, node)
     graph.eliminate_dead_code()
-    program.graph_module.recompile()
+    made.graph_module.recompile()
+    return made
 
 
 def _takes_a_scalar_along_an_axis(node: Any) -> bool:

@@ -37,8 +37,7 @@ def _batch_norm(
 ) -> Any:
     aten = torch.ops.aten
     if training or not _is_symbolic(x):
-        key = torch._C.DispatchKey.CompositeImplicitAutograd
-        return aten.batch_norm.default._op_dk(key, x, weight, bias, mean, variance, training, momentum, eps, cudnn)
+        return _own(aten.batch_norm.default, x, weight, bias, mean, variance, training, momentum, eps, cudnn)
     if isinstance(x, torch._subclasses.fake_tensor.FakeTensor):
         return torch.empty_like(x)
     return aten._native_batch_norm_legit_no_training.default(x, weight, bias, mean, variance, momentum, eps)[0]
@@ -55,11 +54,15 @@ def _max_pool1d(
     """By the pool of pictures, of one row."""
     aten = torch.ops.aten
     if not _is_symbolic(x):
-        key = torch._C.DispatchKey.CompositeImplicitAutograd
-        return aten.max_pool1d.default._op_dk(key, x, kernel, stride, padding, dilation, ceil_mode)
+        return _own(aten.max_pool1d.default, x, kernel, stride, padding, dilation, ceil_mode)
     strides = [1, *(stride or kernel)]
     pooled = aten.max_pool2d.default(x.unsqueeze(-2), [1, *kernel], strides, [0, *padding], [1, *dilation], ceil_mode)
     return pooled.squeeze(-2)
+
+
+def _own(operator: Any, *args: Any) -> Any:
+    """By PyTorch's own kernel."""
+    return operator._op_dk(torch._C.DispatchKey.CompositeImplicitAutograd, *args)
 
 
 def _is_symbolic(x: Any) -> bool:

@@ -74,12 +74,12 @@ def translate(captured: TorchCaptured, registry: Registry) -> Translated:
         }
         for domain in (_TORCH, TORCH_COMPLEX)
     )
-    spell_out_vectors(captured.program)
+    source = spell_out_vectors(captured.program)
     refused: dict[Any, Finding] = {}
     for _ in range(_MAX_REFUSED):
         try:
             with _complex_operands({**complex_table, **dict.fromkeys(refused, _stand_in)}):
-                program = _export(captured.program, {**table, **dict.fromkeys(refused, _stand_in)})
+                program = _export(source, {**table, **dict.fromkeys(refused, _stand_in)})
             break
         except Exception as error:  # the exporter wraps whatever a translation raises
             operator = _untranslated(error)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, ulps
 from trueport.formulas.numeric import is_double, widened
+from trueport.formulas.pairs import angle
 from trueport.formulas.special import circular
 from trueport.frontends.tensorflow.context import Translation
 from trueport.frontends.tensorflow.nodes import TF
@@ -52,23 +52,7 @@ def atan(t: Translation, x: ir.Value) -> ir.Value:
 
 @maps("Atan2", domain=TF, error=ulps(4))
 def atan2(t: Translation, y: ir.Value, x: ir.Value) -> ir.Value:
-    return widened(t, functools.partial(_angle, t), y, x)
-
-
-def _angle(t: Translation, y: ir.Value, x: ir.Value) -> ir.Value:
-    """The angle to the axis in the first quadrant, mirrored into the one where the point lies."""
-    height, width = t.op.Abs(y), t.op.Abs(x)
-    # Both infinite: 45 degrees; both zero: none. Their quotient would be NaN.
-    slope = t.op.Where(t.op.Equal(height, width), t.op.Sign(height), t.op.Div(height, width))
-    angle = circular.atan(t, slope)
-    mirrored = t.op.Where(_is_minus(t, x), t.op.Sub(t.op.like(np.pi, x), angle), angle)
-    return t.op.Where(_is_minus(t, y), t.op.Neg(mirrored), mirrored)
-
-
-def _is_minus(t: Translation, x: ir.Value) -> ir.Value:
-    """Whether a number has a sign; that of zero shows in its reciprocal."""
-    zero = t.op.like(0, x)
-    return t.op.Or(t.op.Less(x, zero), t.op.Less(t.op.Reciprocal(x), zero))
+    return widened(t, functools.partial(angle, t), y, x)
 
 
 @maps("Sinh", domain=TF, error=ulps(3))
