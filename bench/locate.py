@@ -113,7 +113,7 @@ def truth(folder: Path) -> None:
     """The float64 truth and its noisy runs."""
     from trueport.backends.tensorflow.registry import registry
     from trueport.frontends.onnx.load import load_onnx
-    from trueport.verifying.oracle import OnnxOracle
+    from trueport.reference.onnx.oracle import OnnxOracle
 
     OnnxOracle(load_onnx(folder / "source.onnx"), registry()).run(_feeds(folder))
 

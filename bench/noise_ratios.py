@@ -28,7 +28,7 @@ from trueport.comparison import verify
 from trueport.errors import TrueportError
 from trueport.pipeline import convert
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
-from trueport.verifying.judge import DEFAULT_K
+from trueport.verifying.judge.output import DEFAULT_K
 from trueport.verifying.verification import Verification
 
 __all__ = ["Ratio", "report"]

@@ -10,6 +10,8 @@ from typing import Any
 
 from trueport.errors import OutputExists, RunFailed, TrueportError, UsageError
 from trueport.quoting import one_line
+from trueport.reference.base import NoReference
+from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.report.diff import Difference, compare_models
 from trueport.requirements import require_for_check, require_for_comparison
 from trueport.runtimes.base import Model
@@ -20,20 +22,19 @@ from trueport.sources.forms import is_path
 from trueport.sources.open import form_of, open_source, options_of
 from trueport.sources.opening import Opening
 from trueport.stages import Source
-from trueport.verifying.asked import Asked
-from trueport.verifying.data import Data
+from trueport.verifying.causes.runtime import with_optimizations
 from trueport.verifying.everywhere import Everywhere
-from trueport.verifying.feeding import Feeding, feed
-from trueport.verifying.found import Located
-from trueport.verifying.harness import feeding_hints
-from trueport.verifying.judge import DEFAULT_K
-from trueport.verifying.locate import DEFAULT_MEMORY
-from trueport.verifying.optimized import with_optimizations
-from trueport.verifying.oracle import NoReference, OnnxOracle
-from trueport.verifying.pairing import PairedModel, pair
-from trueport.verifying.pursue import pursue
-from trueport.verifying.reproduce import write_reproducer
-from trueport.verifying.sizes import Dims
+from trueport.verifying.inputs.data import Data
+from trueport.verifying.inputs.feeding import Feeding, feed
+from trueport.verifying.inputs.feeding_mistakes import feeding_hints
+from trueport.verifying.inputs.pairing import PairedModel, pair
+from trueport.verifying.inputs.sizes import Dims
+from trueport.verifying.judge.criteria import Asked
+from trueport.verifying.judge.output import DEFAULT_K
+from trueport.verifying.locate.first_node import DEFAULT_MEMORY
+from trueport.verifying.locate.locate_and_explain import pursue
+from trueport.verifying.locate.result import Located
+from trueport.verifying.reproduce.reproducer import write_reproducer
 from trueport.verifying.verification import Verification
 from trueport.verifying.verify import verify_runs
 

@@ -25,7 +25,7 @@ from trueport.runtimes.base import Model
 from trueport.runtimes.machine import describe_machine
 from trueport.sources.open import form_of, form_to_write, on_the_way
 from trueport.stages import Built, Ops, Plan, Program, Source, Target
-from trueport.verifying.data import Data
+from trueport.verifying.inputs.data import Data
 from trueport.verifying.verification import Verification
 
 __all__ = ["Conversion", "check", "convert", "convert_file"]
@@ -68,8 +68,8 @@ class Job:
 
     def compare(self, plan: Plan, built: Built, written: Path | None, data: Data | None) -> Verification:
         # Here and in profile: check, which needs neither, should not wait for their modules.
-        from trueport.verifying.budget import allowed_ulps
-        from trueport.verifying.feeding import conversion_inputs
+        from trueport.verifying.inputs.feeding import conversion_inputs
+        from trueport.verifying.judge.budget import allowed_ulps
         from trueport.verifying.verify import verify_runs
 
         with self.stage("verify"):
@@ -90,7 +90,7 @@ class Job:
     def profile(self, plan: Plan, built: Built, written: Path | None, data: Data | None) -> Profile:
         """Where on the way the error arises; for those who look at the report."""
         from trueport.report.measure import measure_profile
-        from trueport.verifying.feeding import conversion_inputs
+        from trueport.verifying.inputs.feeding import conversion_inputs
 
         with self.stage("profile"):
             runs = self._runs(built)

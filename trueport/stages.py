@@ -25,10 +25,10 @@ from trueport.mapping.registry import Finding, Registry
 if TYPE_CHECKING:
     from trueport.checking.rules.base import Hit
     from trueport.drawing.graph import Graph
+    from trueport.reference.base import Oracle
     from trueport.runtimes.base import Model
     from trueport.runtimes.child import Limits
     from trueport.runtimes.settings import Setting
-    from trueport.verifying.oracle import Oracle
 
 __all__ = ["Built", "Ops", "Plan", "Program", "Source", "Target"]
 

@@ -15,9 +15,9 @@ from trueport.comparison import verify
 from trueport.fidelity import Verdict
 from trueport.frontends.onnx.load import load_onnx
 from trueport.pipeline import convert, convert_file
+from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
-from trueport.verifying.inputs import graph_ports, make_inputs
-from trueport.verifying.oracle import OnnxOracle
+from trueport.verifying.inputs.plan import graph_ports, make_inputs
 
 __all__ = ["inputs_of", "run_faithful"]
 

@@ -25,7 +25,7 @@ from tests.torch.zoo.member import all_members
 from trueport.comparison import locate, verify
 from trueport.errors import TrueportError
 from trueport.fidelity import Verdict
-from trueport.frontends.torch.call import as_array, make_call
+from trueport.frontends.torch.source.call import as_array, make_call
 from trueport.lazy import LazyModule
 
 __all__ = ["run_others"]

@@ -31,12 +31,12 @@ from trueport.comparison import locate
 from trueport.errors import TrueportError
 from trueport.frontends.onnx.load import load_onnx
 from trueport.pipeline import convert
+from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.parts import count_nodes
-from trueport.verifying.inputs import graph_ports, make_inputs
-from trueport.verifying.judge import judge
-from trueport.verifying.oracle import OnnxOracle
+from trueport.verifying.inputs.plan import graph_ports, make_inputs
+from trueport.verifying.judge.output import judge
 
 __all__ = ["APART", "Cell", "Effect", "Trial", "cells", "run_faults", "trials"]
 

@@ -10,8 +10,8 @@ from trueport.errors import ConversionError, TrueportError, Unsupported
 from trueport.fidelity import EXACT, UNSUPPORTED, Verdict
 from trueport.mapping.registry import Finding
 from trueport.report.data import Report
-from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.plain import compare_outputs
+from trueport.verifying.judge.budget import allowed_ulps
+from trueport.verifying.judge.summed_bounds import compare_outputs
 
 __all__ = ["disagreements"]
 

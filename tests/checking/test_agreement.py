@@ -13,7 +13,7 @@ from tests.conformance.known import CANNOT_PASS
 from tests.coverage.case import AnyCase, Cannot, Case, all_cases
 from tests.frontends.harness import traced
 from tests.real.models import MODELS, RealModel, RegistryUnreachable, fetch
-from trueport.frontends.tensorflow.sources import Options
+from trueport.frontends.tensorflow.source.resolve import Options
 
 SUITE_STEP, COVERAGE_STEP = 67, 53
 """Every so-manieth case is looked at in each run of the tests, all of them in the slow one."""

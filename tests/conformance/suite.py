@@ -24,8 +24,9 @@ from onnx.backend.test.runner import Runner
 from trueport.backends.tensorflow.registry import registry
 from trueport.fidelity import Verdict
 from trueport.frontends.onnx.load import load_onnx
-from trueport.verifying.judge import judge
-from trueport.verifying.oracle import OnnxOracle, Truth
+from trueport.reference.base import Truth
+from trueport.reference.onnx.oracle import OnnxOracle
+from trueport.verifying.judge.output import judge
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
 _ONNX_ROOT = os.path.dirname(os.path.dirname(onnx.__file__))

@@ -19,7 +19,7 @@ from tests.consent.onnx_files import relu
 from tests.consent.unsafe_globals import UNSAFE_GLOBALS
 from trueport.consent.tensorflow_operators import EFFECTS
 from trueport.errors import TrueportError, Untrusted, UsageError
-from trueport.verifying.data import read_data
+from trueport.verifying.inputs.data import read_data
 
 Write = Callable[[Path, bytes], Path]
 

@@ -16,9 +16,9 @@ import trueport
 from tests.errors.case import Case, cli
 from tests.errors.cases_torch_ops import ROWS, _Of, _refused
 from tests.models import model_of, relu_chain
-from trueport.frontends.torch.agreement import refuse_disagreement
-from trueport.frontends.torch.capture import capture_torch
-from trueport.frontends.torch.sources import TorchOptions
+from trueport.frontends.torch.source.agreement import refuse_disagreement
+from trueport.frontends.torch.source.capture import capture_torch
+from trueport.frontends.torch.source.resolve import TorchOptions
 from trueport.ir.ports import Port
 from trueport.runtimes.torch import TorchModel
 

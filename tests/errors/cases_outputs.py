@@ -14,7 +14,7 @@ import trueport
 from tests.errors.case import Case, cli
 from tests.errors.cases_usage import model
 from tests.models import relu_chain
-from trueport.backends.tensorflow import save
+from trueport.backends.tensorflow.build import save
 from trueport.backends.writing.claim import claimed
 
 __all__ = ["CASES"]

@@ -16,9 +16,7 @@ from tensorflow import raw_ops as raw
 import trueport
 from tests.errors.case import Case
 from tests.errors.converting import BOOL, FLOAT, INT, LONG, STRING, converted, spec
-from trueport.frontends.tensorflow.registry import registry
-from trueport.frontends.tensorflow.sources import Options, capture_object
-from trueport.verifying.oracle import TensorflowOracle
+from trueport.sources.open import open_source
 
 __all__ = ["CASES"]
 
@@ -86,7 +84,8 @@ def _truth(name: str, function: Callable[[Any, Any], Any], value: float) -> Case
     def provoke() -> None:
         variable = tf.Variable([1.0])
         source = tf.function(lambda x: function(variable, x), input_signature=[FLOAT(1)], autograph=False)
-        TensorflowOracle(capture_object(source, Options()), registry()).run({"x": np.array([value], np.float32)})
+        reference = open_source(source).reference()
+        reference.run({"x": np.array([value], np.float32)})
 
     return Case(f"tf-{name}", provoke)
 

@@ -15,11 +15,8 @@ from torch.nn import functional as F
 
 import trueport
 from tests.errors.case import Case
-from trueport.frontends.torch.capture import capture_torch
-from trueport.frontends.torch.evaluate import NodeStepper
-from trueport.frontends.torch.sources import TorchOptions
+from trueport.reference.torch.evaluate import NodeStepper
 from trueport.sources.open import open_source
-from trueport.verifying.oracle import TorchOracle
 
 __all__ = ["CASES"]
 
@@ -119,7 +116,7 @@ def _no_operator() -> None:
 
 
 def _typed_truth() -> None:
-    TorchOracle(capture_torch(_Typed(), TorchOptions((ROWS,)))).run({"x": ROWS.numpy()})
+    open_source(_Typed(), options={"example_inputs": (ROWS,)}).reference().run({"x": ROWS.numpy()})
 
 
 def _node_truth() -> None:

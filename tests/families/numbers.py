@@ -103,7 +103,7 @@ def torch_outputs(functions: Functions, samples: Sequence[Sequence[Any]], to: st
     """Outputs per sample of an artifact that was converted once, saved and loaded again."""
     import torch
 
-    from trueport.frontends.torch.call import as_array
+    from trueport.frontends.torch.source.call import as_array
 
     class Many(torch.nn.Module):
         def forward(self, *values: Any) -> tuple[Any, ...]:

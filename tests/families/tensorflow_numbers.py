@@ -19,8 +19,8 @@ import tensorflow as tf
 
 from tests.families.numbers import Functions, differences
 from trueport.fidelity import AGAINST_DATA, AGAINST_INPUT, AGAINST_ONE, AGAINST_TERMS, BITWISE, Against, ulps
-from trueport.frontends.tensorflow.nodes import TF
 from trueport.frontends.tensorflow.registry import registry
+from trueport.frontends.tensorflow.source.nodes import TF
 from trueport.pipeline import convert_file
 
 __all__ = ["DTYPES", "Judge", "elementwise", "has_kernels", "representable"]

@@ -178,7 +178,7 @@ def exporter_reads_its_library_once() -> Iterator[None]:
 
 def assert_same(functions: Functions, sample: list[Any], to: str, *, ulps: float) -> None:
     """Dtypes, shapes and integers are equal; floats to ``ulps`` of the largest element, whose rounding sums carry."""
-    from trueport.frontends.torch.call import as_array
+    from trueport.frontends.torch.source.call import as_array
 
     (made,) = torch_outputs(functions, [sample], to)
     for name, function in functions.items():

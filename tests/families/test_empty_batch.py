@@ -23,8 +23,8 @@ from tests.cells import grid
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.fidelity import Verdict
 from trueport.pipeline import convert_file
-from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.plain import compare_outputs
+from trueport.verifying.judge.budget import allowed_ulps
+from trueport.verifying.judge.summed_bounds import compare_outputs
 
 L: Any = keras.layers
 _RNG = np.random.default_rng(9)

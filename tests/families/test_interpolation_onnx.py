@@ -25,7 +25,7 @@ from trueport.backend import prepare
 from trueport.backends.tensorflow.registry import registry
 from trueport.fidelity import Verdict
 from trueport.frontends.onnx.load import load_onnx
-from trueport.verifying.oracle import OnnxOracle
+from trueport.reference.onnx.oracle import OnnxOracle
 
 Attributes = dict[str, Any]
 Hows = dict[str, tuple[str, list[float]]]

@@ -17,8 +17,8 @@ from tensorflow.python.ops import control_flow_util
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.fidelity import Verdict
 from trueport.pipeline import convert_file
-from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.plain import compare_outputs
+from trueport.verifying.judge.budget import allowed_ulps
+from trueport.verifying.judge.summed_bounds import compare_outputs
 
 __all__ = ["Built", "agrees", "build", "old_control_flow", "operators"]
 

@@ -18,12 +18,13 @@ from trueport.errors import ConversionError
 from trueport.ir.ports import make_ports
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.passes.pipeline import canonicalize
+from trueport.reference.base import Oracle
+from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.runtimes.base import Model
 from trueport.runtimes.settings import Setting
 from trueport.sources.facts import border
 from trueport.sources.open import Kind
 from trueport.stages import Built, Ops, Plan, Program, Source, Target
-from trueport.verifying.oracle import OnnxOracle, Oracle
 
 __all__ = ["KIND", "ToySource", "ToyTarget", "write_toy"]
 

@@ -18,14 +18,14 @@ import tensorflow as tf
 
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.fidelity import Verdict
-from trueport.frontends.tensorflow.capture import Captured
 from trueport.frontends.tensorflow.registry import registry as tensorflow_operators
+from trueport.frontends.tensorflow.source.capture import Captured
 from trueport.pipeline import convert_file
+from trueport.reference.tensorflow.oracle import TensorflowOracle
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
-from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.judge import Judgement, judge
-from trueport.verifying.oracle import TensorflowOracle
-from trueport.verifying.plain import compare_outputs
+from trueport.verifying.judge.budget import allowed_ulps
+from trueport.verifying.judge.output import Judgement, judge
+from trueport.verifying.judge.summed_bounds import compare_outputs
 
 __all__ = ["agree", "op_types", "specs_of", "traced"]
 
@@ -96,7 +96,7 @@ def _is_plain(source: Any) -> bool:
 
 
 def _captured(model: Any, options: dict[str, Any]) -> Captured:
-    from trueport.frontends.tensorflow.sources import Options
+    from trueport.frontends.tensorflow.source.resolve import Options
     from trueport.sources.tensorflow import TensorflowSource
 
     known = {name: value for name, value in options.items() if name in Options.__dataclass_fields__}
@@ -116,11 +116,15 @@ def _run(captured: Captured, sample: Arrays) -> list[Any]:
     return [made[port.parts[0]] for port in captured.outputs]
 
 
+def _not_translated(part: Captured) -> ir.Model:
+    raise AssertionError("the float64 reference translates nothing")
+
+
 def _judged(captured: Captured, sample: Arrays, index: int, want: np.ndarray, got: Any) -> Judgement:
     """Beyond the declared bounds: as near to the float64 truth as TensorFlow's own float32 is, but for rounding?"""
     feeds = {port.name: np.asarray(array) for port, array in zip(captured.inputs, _flat(sample), strict=True)}
     name = captured.outputs[index].name
-    truth, noisy = TensorflowOracle(captured, tensorflow_operators()).run(feeds)
+    truth, noisy = TensorflowOracle(captured, tensorflow_operators(), _not_translated).run(feeds)
     return judge(name, [want], got, _plain(truth[name]), [_plain(run[name]) for run in noisy])
 
 

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from tests.grid.harness import assert_close, make_model, run_ort, run_reference
 from trueport.backend import prepare
-from trueport.backends.tensorflow.module import build_module
+from trueport.backends.tensorflow.build.module import build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.fidelity import ulps
 from trueport.passes.pipeline import infer_shapes, raise_opsets

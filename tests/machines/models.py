@@ -27,11 +27,11 @@ from trueport.backends.tensorflow.registry import registry
 from trueport.errors import NoOracle
 from trueport.fidelity import Verdict
 from trueport.frontends.onnx.load import load_onnx
+from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.sources.open import open_source
-from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.judge import judge
-from trueport.verifying.oracle import OnnxOracle
-from trueport.verifying.plain import compare_outputs
+from trueport.verifying.judge.budget import allowed_ulps
+from trueport.verifying.judge.output import judge
+from trueport.verifying.judge.summed_bounds import compare_outputs
 
 __all__ = ["convert", "failures"]
 

@@ -7,7 +7,7 @@ import onnx_ir as ir
 import pytest
 
 from tests.passes.layouts import copy, count, feeds_of, model_of, prepare, run
-from trueport.backends.tensorflow.module import build_module
+from trueport.backends.tensorflow.build.module import build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.ir.layouts import held_names
 from trueport.passes.fold import fold_constants

@@ -13,7 +13,7 @@ import onnx_ir as ir
 import pytest
 
 from tests.passes.layouts import assigned, check, copy, count, feeds_of, honours, model_of, prepare, run
-from trueport.backends.tensorflow.module import build_module
+from trueport.backends.tensorflow.build.module import build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.ir.layouts import held_names
 from trueport.passes.layout import assign_layouts

@@ -21,7 +21,7 @@ from trueport.report.plain import plain, restored
 from trueport.report.profile import histogram
 from trueport.report.schema import load_schema, upgraded
 from trueport.report.verification import render, render_located
-from trueport.verifying.judge import Judgement
+from trueport.verifying.judge.output import Judgement
 from trueport.verifying.verification import SettingResult, Verification
 
 

@@ -9,8 +9,8 @@ import pytest
 from onnx import TensorProto, helper
 from onnx.reference import ReferenceEvaluator
 
-from trueport.runtimes.wide.kernels import KERNELS
-from trueport.runtimes.wide.sampling import deform_conv, grid_sample
+from trueport.reference.onnx.kernels import KERNELS
+from trueport.reference.onnx.sampling import deform_conv, grid_sample
 
 RNG = np.random.default_rng(0)
 

@@ -14,8 +14,8 @@ from onnx import TensorProto, helper
 
 from trueport.backends.tensorflow.registry import registry
 from trueport.frontends.onnx.load import load_onnx
+from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
-from trueport.verifying.oracle import OnnxOracle
 
 RNG = np.random.default_rng(0)
 

@@ -11,10 +11,10 @@ import pytest
 from onnx import numpy_helper
 
 from trueport.frontends.onnx.load import load_onnx
+from trueport.reference.onnx.evaluate import WideEvaluator
 from trueport.runtimes import onnxruntime as runtime
 from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
-from trueport.runtimes.wide.evaluate import WideEvaluator
 
 WEIGHT = np.arange(4096, dtype=np.float32).reshape(64, 64) / 4096
 X = np.linspace(-1, 1, 128, dtype=np.float32).reshape(2, 64)

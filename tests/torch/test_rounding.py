@@ -11,9 +11,9 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from trueport.frontends.torch.call import make_call
-from trueport.frontends.torch.wide import WideModule
-from trueport.verifying.judge import DEFAULT_K, allowance
+from trueport.frontends.torch.source.call import make_call
+from trueport.reference.torch.wide import WideModule
+from trueport.verifying.judge.output import DEFAULT_K, allowance
 
 _SEEDS = range(6)
 _RUNS = 8

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 import trueport
-from trueport.frontends.torch.dims import OpenDim, parse_dynamic
+from trueport.frontends.torch.source.dims import OpenDim, parse_dynamic
 from trueport.report.terminal import print_check
 
 

@@ -10,8 +10,8 @@ import trueport
 from bench.faults.kinds import FAULTS, faulty
 from bench.faults.zoo import ZOO
 from bench.known_faults import KEPT, KNOWN
-from trueport.verifying.families import family
-from trueport.verifying.fingerprints import best_order, orders, sketch
+from trueport.verifying.align.families import family
+from trueport.verifying.align.fingerprints import best_order, orders, sketch
 
 
 def renamed(model: onnx.ModelProto) -> onnx.ModelProto:

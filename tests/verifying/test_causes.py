@@ -14,8 +14,8 @@ import trueport
 from trueport.fidelity import Verdict
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.causes.optimizations import optimization
-from trueport.verifying.found import Cause
-from trueport.verifying.judge import Judgement
+from trueport.verifying.judge.output import Judgement
+from trueport.verifying.locate.result import Cause
 
 RNG = np.random.default_rng(0)
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "acme" : 1]> '

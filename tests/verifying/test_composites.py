@@ -11,7 +11,7 @@ import pytest
 import trueport
 from trueport.fidelity import Verdict
 from trueport.ir.ports import Port
-from trueport.verifying.inputs import make_inputs
+from trueport.verifying.inputs.plan import make_inputs
 
 tf: Any = pytest.importorskip("tensorflow")
 

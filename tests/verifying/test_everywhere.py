@@ -26,9 +26,9 @@ from trueport.runtimes.base import Model
 from trueport.runtimes.settings import SETTINGS, NotShown, Setting, settings_of
 from trueport.sources.opening import Opening
 from trueport.verifying import everywhere
-from trueport.verifying.asked import Asked
 from trueport.verifying.everywhere import Everywhere
-from trueport.verifying.pairing import PairedModel, Pairing
+from trueport.verifying.inputs.pairing import PairedModel, Pairing
+from trueport.verifying.judge.criteria import Asked
 from trueport.verifying.verification import Verification
 
 X = np.linspace(0.1, 1, 6, dtype=np.float32)

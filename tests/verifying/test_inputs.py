@@ -17,8 +17,8 @@ from tests.models import model_of
 from trueport.errors import UsageError
 from trueport.frontends.onnx.load import load_onnx
 from trueport.ir.ports import Port
-from trueport.verifying.hints import hints_of
-from trueport.verifying.inputs import PLAN, Sample, graph_ports, make_inputs, plan_inputs
+from trueport.verifying.inputs.hints import hints_of
+from trueport.verifying.inputs.plan import PLAN, Sample, graph_ports, make_inputs, plan_inputs
 
 
 def inputs_of(model: onnx.ModelProto, **options: Any) -> list[Sample]:

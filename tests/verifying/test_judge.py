@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from trueport.fidelity import Verdict
+from trueport.reference.base import NoReference
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
-from trueport.verifying.judge import DEFAULT_K, judge, source_distance
-from trueport.verifying.oracle import NoReference
+from trueport.verifying.judge.output import DEFAULT_K, judge, source_distance
 from trueport.verifying.verify import verify_runs
 
 FLOATS = arrays(np.float64, st.integers(1, 30), elements=st.floats(-1e6, 1e6))

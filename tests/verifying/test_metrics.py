@@ -10,8 +10,8 @@ import pytest
 import trueport
 from bench.faults.zoo import ZOO
 from trueport.fidelity import Verdict
-from trueport.verifying.judge import Tolerance, judge
-from trueport.verifying.metrics import measure
+from trueport.verifying.judge.metrics import measure
+from trueport.verifying.judge.output import Tolerance, judge
 
 RNG = np.random.default_rng(0)
 WANT = RNG.normal(size=(40, 6)).astype(np.float32)

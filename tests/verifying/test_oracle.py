@@ -14,8 +14,8 @@ from trueport.backends.tensorflow.registry import registry
 from trueport.errors import NoOracle
 from trueport.fidelity import Verdict
 from trueport.frontends.onnx.load import load_onnx
+from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
-from trueport.verifying.oracle import OnnxOracle
 
 FAMILIES = tuple(
     """test_conv_ test_convtranspose test_averagepool test_maxpool_2d test_lstm test_gru test_attention_4d

@@ -34,7 +34,7 @@ def write_files(folder: Path) -> None:
     from tests.versions.run_files import _outputs
     from tests.versions.runtime_models import MODELS
     from trueport.backends.tensorflow.registry import registry
-    from trueport.verifying.budget import allowed_ulps
+    from trueport.verifying.judge.budget import allowed_ulps
 
     onnxruntime.set_default_logger_severity(4)
     for name in EXCHANGED:
@@ -78,7 +78,7 @@ def exchanged(python: Path, files: Path, saved: Path) -> dict[str, str]:
 
 def _difference(folder: Path, results: Path) -> str:
     from trueport.fidelity import Verdict
-    from trueport.verifying.plain import compare_outputs
+    from trueport.verifying.judge.summed_bounds import compare_outputs
 
     facts = json.loads((folder / "facts.json").read_text("utf-8"))
     with np.load(folder / "want.npz") as wanted, np.load(results) as given:

@@ -31,8 +31,8 @@ from tests.versions.runtime_models import MODELS, Source
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.fidelity import Verdict
 from trueport.sources.open import open_source, options_of
-from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.plain import compare_outputs
+from trueport.verifying.judge.budget import allowed_ulps
+from trueport.verifying.judge.summed_bounds import compare_outputs
 
 RELEASES: Mapping[str, str] = {"1.20": "==1.20.*", "1.22": "==1.22.*", "1.24": "==1.24.*", "newest": ""}
 """By name: what pip is asked for."""

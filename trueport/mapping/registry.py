@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType, ModuleType
@@ -15,7 +17,7 @@ from trueport.ir.schemas import canonical_schema
 from trueport.mapping.declare import OpMapping, declared_by
 from trueport.mapping.needs import NOT_KNOWN
 
-__all__ = ["Finding", "Reason", "Registry", "build"]
+__all__ = ["Finding", "Reason", "Registry", "build", "build_from_package"]
 
 
 @dataclass(frozen=True)
@@ -173,3 +175,9 @@ def build(target: str, *modules: ModuleType) -> Registry:
         for mapping in declared_by(item)
     ]
     return Registry.of(target, found)
+
+
+def build_from_package(target: str, package: ModuleType) -> Registry:
+    """Return the registry of all declarations in a package's modules, those of its sub-packages included."""
+    found = pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    return build(target, *(importlib.import_module(name) for name in sorted(m.name for m in found if not m.ispkg)))

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 from trueport.errors import NoOracle, UsageError
+from trueport.reference.base import Oracle
+from trueport.reference.walk import Walkable, nbytes, stream
 from trueport.report.profile import Figure, Histogram, Profile, histogram
 from trueport.runtimes.base import Model
-from trueport.verifying.found import Located, Step
-from trueport.verifying.judge import DEFAULT_K
-from trueport.verifying.locate import DEFAULT_MEMORY
-from trueport.verifying.oracle import Oracle
-from trueport.verifying.pairing import PairedModel, pair
-from trueport.verifying.pursue import Pursuit, pursue, walkable
-from trueport.verifying.walk import Walkable, nbytes, stream
+from trueport.verifying.inputs.pairing import PairedModel, pair
+from trueport.verifying.judge.output import DEFAULT_K
+from trueport.verifying.locate.first_node import DEFAULT_MEMORY
+from trueport.verifying.locate.locate_and_explain import Pursuit, pursue
+from trueport.verifying.locate.result import Located, Step
 
 __all__ = ["measure_profile", "profile_of"]
 
@@ -32,7 +32,7 @@ def measure_profile(oracle: Oracle, source: Sequence[Model], target: Model, inpu
     try:
         outputs = pair(plain.outputs, opened.outputs, "outputs")
         paired = PairedModel(opened, pair(plain.inputs, opened.inputs, "inputs"), outputs)
-        walk = walkable(oracle, source)
+        walk = oracle.walk(source)
         found = pursue(oracle, source, paired, outputs, inputs, k=DEFAULT_K, memory=DEFAULT_MEMORY, everything=True)
         spread = dict(_histograms(walk, found, plain))
     except (UsageError, NoOracle) as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from trueport.verifying.judge import DEFAULT_K
+from trueport.verifying.judge.output import DEFAULT_K
 
 __all__ = ["Figure", "Histogram", "Profile", "histogram"]
 

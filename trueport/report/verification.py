@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from trueport.fidelity import Verdict
-from trueport.verifying.judge import Judgement
-from trueport.verifying.locate import Culprit, Located
+from trueport.verifying.judge.output import Judgement
+from trueport.verifying.locate.first_node import Culprit, Located
 from trueport.verifying.verification import SettingResult, Verification
 
 __all__ = ["render", "render_located"]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from trueport.reference.base import Oracle
+from trueport.reference.perturbed import PerturbedSource
 from trueport.runtimes.base import Model
 from trueport.runtimes.settings import Setting
 from trueport.sources.facts import border
 from trueport.stages import Source
-from trueport.verifying.oracle import Oracle
-from trueport.verifying.perturbed import PerturbedSource
 
 __all__ = ["LoadedSource"]
 

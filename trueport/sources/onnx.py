@@ -29,6 +29,8 @@ from trueport.mapping.user import with_user_ops
 from trueport.passes.declared import named_dims, set_aside_declared
 from trueport.passes.pipeline import canonicalize
 from trueport.quoting import one_line, plain_text
+from trueport.reference.base import Oracle
+from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
@@ -36,8 +38,7 @@ from trueport.runtimes.settings import Setting
 from trueport.sources.facts import border, quantizing
 from trueport.sources.isolated import in_child
 from trueport.stages import Plan, Program, Source
-from trueport.verifying.budget import allowed_ulps
-from trueport.verifying.oracle import OnnxOracle, Oracle
+from trueport.verifying.judge.budget import allowed_ulps
 
 __all__ = ["OnnxSource"]
 

@@ -11,27 +11,30 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import onnx_ir as ir
 
 from trueport.consent.keras_files import KerasFile
 from trueport.drawing.graph import Graph
 from trueport.drawing.tensorflow import tensorflow_constants, tensorflow_graph
 from trueport.errors import InvalidModel, UsageError
-from trueport.frontends.tensorflow.capture import Captured
-from trueport.frontends.tensorflow.load import load_captured
 from trueport.frontends.tensorflow.registry import registry
-from trueport.frontends.tensorflow.sources import Options as TensorflowOptions
-from trueport.frontends.tensorflow.sources import (
+from trueport.frontends.tensorflow.source.capture import Captured
+from trueport.frontends.tensorflow.source.resolve import Options as TensorflowOptions
+from trueport.frontends.tensorflow.source.resolve import (
     capture_graph_file,
     capture_keras_file,
     capture_meta_graph,
     capture_object,
     capture_saved_model,
 )
-from trueport.frontends.tensorflow.state import keeping_state
+from trueport.frontends.tensorflow.source.state import keeping_state
+from trueport.frontends.tensorflow.translate.model import load_captured
 from trueport.ir.artifact import ArtifactMap
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
 from trueport.passes.outgoing import arrange_for_onnx
+from trueport.reference.base import Oracle
+from trueport.reference.tensorflow.oracle import TensorflowOracle
 from trueport.report.artifacts import describe_artifact
 from trueport.requirements import require_to_inspect
 from trueport.runtimes.base import Model
@@ -42,7 +45,6 @@ from trueport.sources.facts import border, quantizing
 from trueport.sources.forms import kind_of_tensorflow_file
 from trueport.sources.isolated import child, in_child
 from trueport.stages import Ops, Program, Source
-from trueport.verifying.oracle import Oracle, TensorflowOracle
 
 __all__ = ["TensorflowSource", "open_in_child"]
 
@@ -118,7 +120,10 @@ class TensorflowSource(Source):
         return model.compiled()
 
     def reference(self) -> Oracle:
-        return TensorflowOracle(self.captured, self.registry)
+        return TensorflowOracle(self.captured, self.registry, self._part_in_onnx)
+
+    def _part_in_onnx(self, part: Captured) -> ir.Model:
+        return load_captured(part, self.registry).model
 
     def draw(self) -> Graph:
         return tensorflow_graph(self.captured.graph, self.captured.outputs)

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from trueport.reference.base import Oracle
+from trueport.reference.perturbed import PerturbedSource
 from trueport.requirements import require_to_inspect
 from trueport.runtimes.base import Model
 from trueport.runtimes.settings import Setting
@@ -15,8 +17,6 @@ from trueport.runtimes.tflite import TfliteModel
 from trueport.sources.facts import border
 from trueport.sources.isolated import in_child
 from trueport.stages import Source
-from trueport.verifying.oracle import Oracle
-from trueport.verifying.perturbed import PerturbedSource
 
 __all__ = ["TfliteOptions", "TfliteSource"]
 

@@ -11,21 +11,24 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.drawing.graph import Graph
 from trueport.drawing.torch import torch_graph
 from trueport.frontends.onnx.describe import describe
 from trueport.frontends.torch._torch import torch
-from trueport.frontends.torch.call import make_call
-from trueport.frontends.torch.capture import TorchCaptured, capture_torch
-from trueport.frontends.torch.choices import unspecified_choices
-from trueport.frontends.torch.places import line_of
 from trueport.frontends.torch.registry import registry
-from trueport.frontends.torch.run import run_eager, run_inner
-from trueport.frontends.torch.sources import TorchOptions, open_source
-from trueport.frontends.torch.translate import Translated, translate
+from trueport.frontends.torch.source.call import make_call
+from trueport.frontends.torch.source.capture import TorchCaptured, capture_torch
+from trueport.frontends.torch.source.resolve import TorchOptions, open_source
+from trueport.frontends.torch.source.run import run_eager, run_inner
+from trueport.frontends.torch.source.tied_outputs import unspecified_choices
+from trueport.frontends.torch.source.user_lines import line_of
+from trueport.frontends.torch.translate.program import Translated, translate
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
 from trueport.passes.settle import settle
+from trueport.reference.base import Oracle
+from trueport.reference.torch.oracle import TorchOracle
 from trueport.report.artifacts import describe_artifact
 from trueport.runtimes.base import Model
 from trueport.runtimes.settings import Setting
@@ -34,8 +37,7 @@ from trueport.sources.facts import border, quantizing
 from trueport.sources.forms import is_exported, is_factory
 from trueport.sources.isolated import child
 from trueport.stages import Plan, Program, Source
-from trueport.verifying.inputs import make_inputs
-from trueport.verifying.oracle import Oracle, TorchOracle
+from trueport.verifying.inputs.plan import make_inputs
 
 __all__ = ["TorchSource", "open_in_child"]
 
@@ -100,7 +102,7 @@ class TorchSource(Source):
         return child(self, loader, setting.environment, {**setting.options, "packed": packed})
 
     def reference(self) -> Oracle:
-        return TorchOracle(self.captured)
+        return TorchOracle(self.captured, lambda: self.translated, onnx_operators())
 
     def draw(self) -> Graph:
         return self._drawn(self.captured.program)

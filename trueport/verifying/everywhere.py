@@ -14,12 +14,12 @@ from typing import Any
 
 from trueport.errors import TrueportError
 from trueport.fidelity import Verdict
+from trueport.reference.base import NoReference, Oracle
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import ChildModel
 from trueport.runtimes.settings import NotShown, Reopens, Setting, settings_of
-from trueport.verifying.asked import Asked
-from trueport.verifying.oracle import NoReference, Oracle
-from trueport.verifying.pairing import PairedModel
+from trueport.verifying.inputs.pairing import PairedModel
+from trueport.verifying.judge.criteria import Asked
 from trueport.verifying.recording import RecordedModel, RecordedOracle, Samples, record
 from trueport.verifying.verification import SettingResult, Verification, badness
 from trueport.verifying.verify import verify_runs

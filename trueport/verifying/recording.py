@@ -6,14 +6,15 @@ So only one process is open at a time, however many settings there are, and the 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from trueport.errors import NoOracle, RunFailed, TrueportError
 from trueport.ir.choices import Choice
+from trueport.reference.base import Oracle, Truth
+from trueport.reference.walk import Walkable
 from trueport.runtimes.base import Model
-from trueport.verifying.oracle import Oracle, Truth
 
 __all__ = ["RecordedModel", "RecordedOracle", "RunFailure", "Sample", "Samples", "record"]
 
@@ -137,6 +138,10 @@ class RecordedOracle:
             self._missing[feeds.index] = error
             raise
         return found
+
+    def walk(self, executions: Sequence[Model]) -> Walkable:
+        """Return the source as it is walked node by node; nothing of that is stored."""
+        return self._oracle.walk(executions)
 
     def more(self, feeds: Feeds) -> list[dict[str, Any]]:
         """Return further noisy runs."""

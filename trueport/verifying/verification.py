@@ -9,7 +9,7 @@ from typing import Any
 
 from trueport.fidelity import Verdict
 from trueport.runtimes.machine import Machine
-from trueport.verifying.judge import Judgement
+from trueport.verifying.judge.output import Judgement
 
 __all__ = ["SettingResult", "Verification", "badness"]
 

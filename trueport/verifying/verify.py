@@ -12,15 +12,15 @@ import numpy as np
 from trueport.errors import NoOracle, TrueportError
 from trueport.fidelity import Verdict
 from trueport.quoting import one_line
+from trueport.reference.base import NoReference, Oracle
 from trueport.runtimes.base import Model
-from trueport.verifying.asked import Asked, as_asked
-from trueport.verifying.judge import Judgement, is_doubtful, judge, source_distance
-from trueport.verifying.known_departures import known_departure
-from trueport.verifying.metrics import Metrics, measure
-from trueport.verifying.oracle import NoReference, Oracle
-from trueport.verifying.plain import compare_outputs
-from trueport.verifying.saturation import Saturation
-from trueport.verifying.ties import Ties
+from trueport.verifying.judge.criteria import Asked, as_asked
+from trueport.verifying.judge.known_departures import known_departure
+from trueport.verifying.judge.metrics import Metrics, measure
+from trueport.verifying.judge.output import Judgement, is_doubtful, judge, source_distance
+from trueport.verifying.judge.saturation import Saturation
+from trueport.verifying.judge.summed_bounds import compare_outputs
+from trueport.verifying.judge.ties import Ties
 from trueport.verifying.verification import Verification, badness
 
 __all__ = ["accepts", "verify_runs"]

@@ -14,7 +14,7 @@ from tests.torch.operators.case import TARGETS, Case
 from tests.torch.speed import one_translation
 from trueport.errors import TrueportError
 from trueport.fidelity import Verdict
-from trueport.frontends.torch.call import as_array
+from trueport.frontends.torch.source.call import as_array
 from trueport.pipeline import convert, convert_file
 
 __all__ = ["Outcome", "outcome", "outcomes"]

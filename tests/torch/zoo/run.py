@@ -12,7 +12,7 @@ from tests.torch.speed import one_translation
 from tests.torch.zoo.member import TARGETS, Member
 from trueport.errors import TrueportError
 from trueport.fidelity import Verdict
-from trueport.frontends.torch.call import Call, as_array, make_call
+from trueport.frontends.torch.source.call import Call, as_array, make_call
 from trueport.pipeline import convert_file
 
 __all__ = ["Outcome", "outcomes"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, ClassVar
 
-from trueport.backends.tensorflow.module import TracedModule, build_module
+from trueport.backends.tensorflow.build.module import TracedModule, build_module
+from trueport.backends.tensorflow.build.save import write_saved_model
 from trueport.backends.tensorflow.registry import registry
-from trueport.backends.tensorflow.save import write_saved_model
 from trueport.checking.assess import assess_model
 from trueport.drawing.graph import Graph
 from trueport.drawing.tensorflow import holders, owners, tensorflow_graph

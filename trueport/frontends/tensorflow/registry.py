@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 
 from trueport.frontends.tensorflow import ops
-from trueport.mapping.registry import Registry, build
+from trueport.mapping.registry import Registry, build_from_package
 
 __all__ = ["registry"]
 
@@ -15,5 +13,4 @@ __all__ = ["registry"]
 @functools.cache
 def registry() -> Registry:
     """All built-in mappings from TensorFlow to ONNX; reading them does not load TensorFlow."""
-    families = sorted(module.name for module in pkgutil.iter_modules(ops.__path__))
-    return build("onnx", *(importlib.import_module(f"{ops.__name__}.{name}") for name in families))
+    return build_from_package("onnx", ops)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib
-import pkgutil
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from trueport.fidelity import ErrorBound
 from trueport.frontends.torch import ops
 from trueport.mapping.declare import maps
-from trueport.mapping.registry import Registry, build
+from trueport.mapping.registry import Registry, build_from_package
 
 __all__ = ["TORCH_COMPLEX", "maps_torch", "registry"]
 
@@ -35,5 +33,4 @@ def maps_torch(
 @functools.cache
 def registry() -> Registry:
     """All declarations of the family modules."""
-    families = sorted(module.name for module in pkgutil.iter_modules(ops.__path__))
-    return build("onnx", *(importlib.import_module(f"{ops.__name__}.{name}") for name in families))
+    return build_from_package("onnx", ops)

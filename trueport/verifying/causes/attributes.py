@@ -11,8 +11,8 @@ import numpy as np
 from trueport.errors import NoOracle
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.bind import bind_by_schema
-from trueport.verifying.causes.hypothesis import Hypothesis, altered, text
-from trueport.verifying.locate import NodeCase
+from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.causes.hypothesis import altered, text
 
 __all__ = ["fitted_attributes", "other_attributes"]
 

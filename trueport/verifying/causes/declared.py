@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from trueport.fidelity import EXACT, UNSUPPORTED
 from trueport.mapping.registry import Registry
-from trueport.verifying.locate import Cause, NodeCase
+from trueport.reference.walk import NodeCase
+from trueport.verifying.locate.first_node import Cause
 
 __all__ = ["declared"]
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import ml_dtypes
 import numpy as np
 
+from trueport.reference.walk import NodeCase
 from trueport.runtimes.base import Model
 from trueport.verifying.causes.hypothesis import formal, text
 from trueport.verifying.causes.quantization import role
-from trueport.verifying.locate import Cause, NodeCase
+from trueport.verifying.locate.first_node import Cause
 
 __all__ = ["direct_evidence"]
 

@@ -11,12 +11,13 @@ from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import NoOracle
 from trueport.fidelity import Verdict
 from trueport.mapping.registry import Registry
+from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.runtimes.base import Model
 from trueport.verifying.causes.attributes import fitted_attributes, other_attributes
 from trueport.verifying.causes.branches import other_branches
 from trueport.verifying.causes.declared import declared
 from trueport.verifying.causes.evidence import direct_evidence
-from trueport.verifying.causes.hypothesis import Hypothesis, Rule
+from trueport.verifying.causes.hypothesis import Rule
 from trueport.verifying.causes.indices import other_indices
 from trueport.verifying.causes.operands import other_operands
 from trueport.verifying.causes.operators import other_operators, passed_through
@@ -26,8 +27,8 @@ from trueport.verifying.causes.shapes_of_error import error_patterns
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
 from trueport.verifying.causes.ties import near_ties
 from trueport.verifying.causes.weights import other_weights
-from trueport.verifying.judge import judge
-from trueport.verifying.locate import Cause, NodeCase
+from trueport.verifying.judge.output import judge
+from trueport.verifying.locate.first_node import Cause
 
 __all__ = ["explain", "fits"]
 

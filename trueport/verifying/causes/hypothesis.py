@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.schemas import canonical_schema
-from trueport.verifying.locate import NodeCase
+from trueport.reference.walk import Hypothesis, NodeCase
 
-__all__ = ["Hypothesis", "Rule", "altered", "formal", "own_type", "replaced", "text", "with_input", "with_inputs"]
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """``predict`` gives the output that the target would show if ``what`` were so."""
-
-    kind: str
-    what: str
-    predict: Callable[[], Any]
-    evidence: str = "tried in float64 on the same inputs, it gives the target's numbers"
+__all__ = ["Rule", "altered", "formal", "own_type", "replaced", "text", "with_input", "with_inputs"]
 
 
 Rule = Callable[[NodeCase], Iterator[Hypothesis]]

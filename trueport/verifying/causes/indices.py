@@ -1,15 +1,16 @@
-"""Indices that are negative or too large: what one framework drops, another counts from the end or moves inside."""
+"""The node with indices that other frameworks would make of its own."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis, formal, with_input
-from trueport.verifying.locate import NodeCase
+from trueport.reference.indices import readings
+from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.causes.hypothesis import formal, with_input
 
-__all__ = ["other_indices", "readings"]
+__all__ = ["other_indices"]
 
 
 def other_indices(case: NodeCase) -> Iterator[Hypothesis]:
@@ -19,21 +20,3 @@ def other_indices(case: NodeCase) -> Iterator[Hypothesis]:
         if isinstance(array, np.ndarray):
             for words, moved in readings(formal(case.node, index), array, sizes):
                 yield Hypothesis("indices", words, with_input(case, index, moved))
-
-
-def readings(name: str, array: np.ndarray, sizes: Iterable[int]) -> Iterator[tuple[str, np.ndarray]]:
-    """Other ways to read numbers of which some lie beyond an axis, by words; ``sizes``: what the axis may have."""
-    if array.dtype.kind not in "iu" or not array.size:
-        return
-    seen = {array.tobytes()}
-    for size in sorted({size for size in sizes if size > 0}):
-        ways = (
-            (f"negative numbers in {name} count from the end", np.where(array < 0, array + size, array)),
-            (f"negative numbers in {name} are taken as 0", np.maximum(array, 0)),
-            (f"numbers in {name} beyond the ends of the axis are taken for the nearest", np.clip(array, 0, size - 1)),
-        )
-        for words, moved in ways:
-            moved = moved.astype(array.dtype)
-            if moved.tobytes() not in seen:
-                seen.add(moved.tobytes())
-                yield words, moved

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis, formal, with_input, with_inputs
-from trueport.verifying.locate import NodeCase
+from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.causes.hypothesis import formal, with_input, with_inputs
 
 __all__ = ["other_operands"]
 

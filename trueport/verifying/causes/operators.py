@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis, replaced
-from trueport.verifying.locate import NodeCase
+from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.causes.hypothesis import replaced
 
 __all__ = ["other_operators", "passed_through"]
 

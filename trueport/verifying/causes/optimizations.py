@@ -8,8 +8,8 @@ from typing import Any
 from trueport.errors import TrueportError
 from trueport.fidelity import Verdict
 from trueport.runtimes.base import Model
-from trueport.verifying.judge import Judgement
-from trueport.verifying.locate import Cause
+from trueport.verifying.judge.output import Judgement
+from trueport.verifying.locate.first_node import Cause
 
 __all__ = ["Execution", "optimization"]
 

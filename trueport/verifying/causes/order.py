@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis
-from trueport.verifying.locate import NodeCase
+from trueport.reference.walk import Hypothesis, NodeCase
 
 __all__ = ["other_order"]
 

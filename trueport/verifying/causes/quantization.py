@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis, altered, formal, text, with_input
-from trueport.verifying.locate import NodeCase
+from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.causes.hypothesis import altered, formal, text, with_input
 
 __all__ = ["AXIS", "ROUNDING", "SCALE", "ZERO_POINT", "other_quantization", "role"]
 

@@ -10,8 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis, text
-from trueport.verifying.locate import NodeCase
+from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.causes.hypothesis import text
 
 __all__ = ["error_patterns"]
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis, formal, with_input
-from trueport.verifying.locate import Cause, NodeCase
+from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.causes.hypothesis import formal, with_input
+from trueport.verifying.locate.first_node import Cause
 
 __all__ = ["other_special_numbers", "unusual_numbers"]
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from trueport.errors import NoOracle
+from trueport.reference.walk import NodeCase
 from trueport.verifying.causes.hypothesis import with_inputs
-from trueport.verifying.locate import Cause, NodeCase
+from trueport.verifying.locate.first_node import Cause
 
 __all__ = ["near_ties"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from trueport.verifying.causes.hypothesis import Hypothesis, formal, with_input
-from trueport.verifying.fingerprints import best_order
-from trueport.verifying.locate import NodeCase
+from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.align.fingerprints import best_order
+from trueport.verifying.causes.hypothesis import formal, with_input
 
 __all__ = ["other_weights"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.numeric import erf, is_unsigned, like, widened
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.numeric import erf, is_unsigned, like, widened
 from trueport.fidelity import AGAINST_INPUT, AGAINST_ONE, accumulation, ulps
 from trueport.mapping.declare import maps
 

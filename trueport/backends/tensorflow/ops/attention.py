@@ -8,12 +8,12 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.heads import heads_of, inverse_root_of_width, packed_heads
-from trueport.backends.tensorflow.rnn import loop
-from trueport.backends.tensorflow.shapes import of_rank, rank_of
-from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import tf_dtype
+from trueport.backends.tensorflow.kernels.heads import heads_of, inverse_root_of_width, packed_heads
+from trueport.backends.tensorflow.kernels.recurrence import loop
+from trueport.backends.tensorflow.kernels.shapes import of_rank, rank_of
+from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.numeric import is_unsigned, like
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.numeric import is_unsigned, like
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.shapes import of_rank
-from trueport.backends.tensorflow.sizes import sizes_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.shapes import of_rank
+from trueport.backends.tensorflow.kernels.sizes import sizes_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from trueport.backends.tensorflow.casting import convert, reinterpret
-from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.casting import convert, reinterpret
 from trueport.fidelity import BITWISE, EXACT, Limit, ulps
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example

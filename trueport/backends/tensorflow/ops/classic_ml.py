@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.scores import as_rows, labelled, transformed, two_columns
-from trueport.backends.tensorflow.shapes import of_rank
-from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.scores import as_rows, labelled, transformed, two_columns
+from trueport.backends.tensorflow.kernels.shapes import of_rank
+from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, BITWISE, accumulation, ulps
 from trueport.mapping.declare import maps
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.narrow import to_float32
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.narrow import to_float32
 from trueport.fidelity import BITWISE, ulps
 from trueport.mapping.declare import maps
 

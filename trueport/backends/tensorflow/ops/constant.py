@@ -8,9 +8,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.dtypes import is_native
-from trueport.backends.tensorflow.weights import as_numpy
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import is_native
+from trueport.backends.tensorflow.build.weights import as_numpy
 from trueport.fidelity import BITWISE
 from trueport.ir.dtypes import FLOAT8, NARROW_INTEGERS
 from trueport.mapping.declare import maps

@@ -7,13 +7,13 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.backends.tensorflow import lists
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.axes import from_front, to_front
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.loops import Collected, passing, shapes_of_steps
-from trueport.backends.tensorflow.passage import narrowed, wide_dtype, widened
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import tf_dtype
+from trueport.backends.tensorflow.build.passage import narrowed, wide_dtype, widened
+from trueport.backends.tensorflow.kernels import lists
+from trueport.backends.tensorflow.kernels.axes import from_front, to_front
+from trueport.backends.tensorflow.kernels.loops import Collected, passing, shapes_of_steps
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 

@@ -8,12 +8,19 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.shapes import of_rank
-from trueport.backends.tensorflow.sizes import Size, sizes_of
-from trueport.backends.tensorflow.spatial import Pads, Window, at_least, channels_to_end, channels_to_front, window_of
-from trueport.backends.tensorflow.transposed import transpose_convolve
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.numeric import widened
+from trueport.backends.tensorflow.kernels.shapes import of_rank
+from trueport.backends.tensorflow.kernels.sizes import Size, sizes_of
+from trueport.backends.tensorflow.kernels.spatial import (
+    Pads,
+    Window,
+    at_least,
+    channels_to_end,
+    channels_to_front,
+    window_of,
+)
+from trueport.backends.tensorflow.kernels.transposed_convolution import transpose_convolve
 from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_kernel, known_rank

@@ -7,10 +7,10 @@ import math
 from collections.abc import Sequence
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
-from trueport.backends.tensorflow.spatial import Window, known, window_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.numeric import widened
+from trueport.backends.tensorflow.kernels.sizes import Size, size_of, sizes_of
+from trueport.backends.tensorflow.kernels.spatial import Window, known, window_of
 from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_kernel, known_rank

@@ -5,8 +5,8 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.draws import uniform
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.draws import uniform
 from trueport.fidelity import LOSSY, Limit, ulps
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example

@@ -6,12 +6,12 @@ import functools
 
 import numpy as np
 
-from trueport.backends.tensorflow import numeric
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.barrier import opaque
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.numeric import is_half, is_integer, is_unsigned, like, via, widened
-from trueport.backends.tensorflow.rows import plus_bias
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels import numeric
+from trueport.backends.tensorflow.kernels.barrier import opaque
+from trueport.backends.tensorflow.kernels.numeric import is_half, is_integer, is_unsigned, like, via, widened
+from trueport.backends.tensorflow.kernels.rows import plus_bias
 from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
 

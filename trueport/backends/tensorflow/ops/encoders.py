@@ -8,9 +8,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import MapRows, Tensor, Translation
-from trueport.backends.tensorflow.lookup import index_of, translated
-from trueport.backends.tensorflow.weights import as_numpy
+from trueport.backends.tensorflow.build.context import MapRows, Tensor, Translation
+from trueport.backends.tensorflow.build.weights import as_numpy
+from trueport.backends.tensorflow.kernels.lookup import index_of, translated
 from trueport.fidelity import BITWISE, ulps
 from trueport.mapping.declare import maps
 

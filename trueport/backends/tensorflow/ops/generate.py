@@ -5,9 +5,9 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import tf_dtype
+from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import BITWISE, ulps
 from trueport.mapping.declare import maps
 

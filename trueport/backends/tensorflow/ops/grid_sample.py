@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.interpolate import cubic_weights, mixed_strings
-from trueport.backends.tensorflow.shapes import of_rank
-from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.resampling import cubic_weights, mixed_strings
+from trueport.backends.tensorflow.kernels.shapes import of_rank
+from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, AGAINST_PLACES, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_length, known_rank

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.pixmaps import is_plain_tiff, read_pnm, read_tiff, starts_with
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.pixmaps import is_plain_tiff, read_pnm, read_tiff, starts_with
 from trueport.fidelity import LOSSY
 from trueport.mapping.declare import maps
 

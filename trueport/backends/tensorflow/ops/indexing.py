@@ -6,10 +6,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.indices import dynamic_window, element_positions, from_front, static_window
-from trueport.backends.tensorflow.shapes import picked_entries, shape_of
-from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.indices import dynamic_window, element_positions, from_front, static_window
+from trueport.backends.tensorflow.kernels.shapes import picked_entries, shape_of
+from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank

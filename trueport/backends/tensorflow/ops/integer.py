@@ -8,14 +8,14 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.casting import convert
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.integer_sums import integer_conv, integer_matmul, matmul, per_row
-from trueport.backends.tensorflow.narrow import encode_float
-from trueport.backends.tensorflow.quant import combined_scale, requantize
-from trueport.backends.tensorflow.shapes import of_rank
-from trueport.backends.tensorflow.sizes import size_of, sizes_of
-from trueport.backends.tensorflow.spatial import channels_to_end, channels_to_front, window_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.casting import convert
+from trueport.backends.tensorflow.kernels.integer_sums import integer_conv, integer_matmul, matmul, per_row
+from trueport.backends.tensorflow.kernels.linear_quantization import combined_scale, requantize
+from trueport.backends.tensorflow.kernels.narrow import encode_float
+from trueport.backends.tensorflow.kernels.shapes import of_rank
+from trueport.backends.tensorflow.kernels.sizes import size_of, sizes_of
+from trueport.backends.tensorflow.kernels.spatial import channels_to_end, channels_to_front, window_of
 from trueport.fidelity import ulps
 from trueport.ir.dtypes import FLOAT8
 from trueport.mapping.declare import maps

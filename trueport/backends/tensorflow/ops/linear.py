@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.numeric import via, widened
-from trueport.backends.tensorflow.rows import rows_times_matrix
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.numeric import via, widened
+from trueport.backends.tensorflow.kernels.rows import rows_times_matrix
 from trueport.fidelity import AGAINST_DATA, AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 

@@ -8,12 +8,12 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.barrier import before_batch_norm
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.sizes import size_of
-from trueport.backends.tensorflow.spatial import per_channel, spatial_axes
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import tf_dtype
+from trueport.backends.tensorflow.kernels.barrier import before_batch_norm
+from trueport.backends.tensorflow.kernels.numeric import widened
+from trueport.backends.tensorflow.kernels.sizes import size_of
+from trueport.backends.tensorflow.kernels.spatial import per_channel, spatial_axes
 from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank

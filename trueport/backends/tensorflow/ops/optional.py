@@ -6,9 +6,9 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.backends.tensorflow import lists
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Listing, Tensor, Translation
+from trueport.backends.tensorflow.build.context import Listing, Tensor, Translation
+from trueport.backends.tensorflow.kernels import lists
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 

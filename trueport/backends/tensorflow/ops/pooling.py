@@ -5,12 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.shapes import of_rank
-from trueport.backends.tensorflow.sizes import sizes_of
-from trueport.backends.tensorflow.spatial import Window, channels_to_end, channels_to_front, spatial_axes, window_of
-from trueport.backends.tensorflow.windows import (
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.numeric import widened
+from trueport.backends.tensorflow.kernels.shapes import of_rank
+from trueport.backends.tensorflow.kernels.sizes import sizes_of
+from trueport.backends.tensorflow.kernels.spatial import (
+    Window,
+    channels_to_end,
+    channels_to_front,
+    spatial_axes,
+    window_of,
+)
+from trueport.backends.tensorflow.kernels.windows import (
     average_windows,
     max_windows,
     max_windows_with_indices,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.barrier import opaque
-from trueport.backends.tensorflow.casting import convert
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.narrow import encode_float, encode_integer
-from trueport.backends.tensorflow.quant import along_axis, clamp, dynamic_parameters, quantize
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import tf_dtype
+from trueport.backends.tensorflow.kernels.barrier import opaque
+from trueport.backends.tensorflow.kernels.casting import convert
+from trueport.backends.tensorflow.kernels.linear_quantization import along_axis, clamp, dynamic_parameters, quantize
+from trueport.backends.tensorflow.kernels.narrow import encode_float, encode_integer
 from trueport.fidelity import ulps
 from trueport.ir.dtypes import FLOATS, NARROW_FLOATS, NARROW_INTEGERS
 from trueport.mapping.declare import maps

@@ -10,9 +10,9 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.draws import categorical, normal, uniform
-from trueport.backends.tensorflow.dtypes import tf_dtype
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import tf_dtype
+from trueport.backends.tensorflow.kernels.draws import categorical, normal, uniform
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -10,9 +10,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.clustering import outside_clusters
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.interpolate import (
+from trueport.backends.tensorflow.build.clustering import outside_clusters
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.resampling import (
     Axis,
     coordinates,
     mixed_strings,
@@ -21,7 +21,7 @@ from trueport.backends.tensorflow.interpolate import (
     taps,
     weighted_sum,
 )
-from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_PLACES, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.numeric import widened
-from trueport.backends.tensorflow.shapes import of_rank
-from trueport.backends.tensorflow.sizes import Size, size_of, sizes_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.numeric import widened
+from trueport.backends.tensorflow.kernels.shapes import of_rank
+from trueport.backends.tensorflow.kernels.sizes import Size, size_of, sizes_of
 from trueport.fidelity import AGAINST_PLACES, accumulation, ulps
 from trueport.mapping.declare import maps
 

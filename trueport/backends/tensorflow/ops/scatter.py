@@ -7,11 +7,11 @@ from collections.abc import Callable
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.indices import element_positions, from_front
-from trueport.backends.tensorflow.refusals import refused
-from trueport.backends.tensorflow.shapes import moving, of_rank, shape_of
-from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.indices import element_positions, from_front
+from trueport.backends.tensorflow.kernels.refusals import refused
+from trueport.backends.tensorflow.kernels.shapes import moving, of_rank, shape_of
+from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_TERMS, BITWISE, Limit, accumulation
 from trueport.ir.dtypes import COMPLEX
 from trueport.mapping.declare import maps

@@ -5,11 +5,11 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.axes import from_front, to_front
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.loops import Collected
-from trueport.backends.tensorflow.ordering import key_columns, order_key, sorted_order
-from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.axes import from_front, to_front
+from trueport.backends.tensorflow.kernels.loops import Collected
+from trueport.backends.tensorflow.kernels.ordering import key_columns, order_key, sorted_order
+from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import BITWISE, ulps
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank

@@ -6,11 +6,11 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.backends.tensorflow import lists
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.axes import from_front, to_front
-from trueport.backends.tensorflow.context import Listing, Tensor, Translation
-from trueport.backends.tensorflow.dtypes import tf_dtype
+from trueport.backends.tensorflow.build.context import Listing, Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import tf_dtype
+from trueport.backends.tensorflow.kernels import lists
+from trueport.backends.tensorflow.kernels.axes import from_front, to_front
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 

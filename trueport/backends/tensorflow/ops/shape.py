@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.shapes import axis_mask, known_entries, moving, normalized, rank_of, shape_of
-from trueport.backends.tensorflow.sizes import size_of, sizes_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.shapes import axis_mask, known_entries, moving, normalized, rank_of, shape_of
+from trueport.backends.tensorflow.kernels.sizes import size_of, sizes_of
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 

@@ -9,9 +9,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.dtypes import tf_dtype
-from trueport.backends.tensorflow.sizes import size_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import tf_dtype
+from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, accumulation, ulps
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank

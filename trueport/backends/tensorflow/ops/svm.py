@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.scores import as_rows, labelled, transformed, two_columns
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.scores import as_rows, labelled, transformed, two_columns
 from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 

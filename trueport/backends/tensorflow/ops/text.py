@@ -9,8 +9,8 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.lookup import index_of
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.lookup import index_of
 from trueport.fidelity import BITWISE, LOSSY, Limit, ulps
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example

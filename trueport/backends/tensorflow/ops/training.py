@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Tensor, Translation
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

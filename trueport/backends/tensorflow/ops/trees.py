@@ -9,9 +9,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.forest import Forest, Names, aggregated, forest_of, leaves_of
-from trueport.backends.tensorflow.scores import as_rows, labelled, transformed, two_columns
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.forest import Forest, Names, aggregated, forest_of, leaves_of
+from trueport.backends.tensorflow.kernels.scores import as_rows, labelled, transformed, two_columns
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

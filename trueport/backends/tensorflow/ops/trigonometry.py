@@ -6,8 +6,8 @@ The bounds are the largest distances of TensorFlow's kernels from the truth over
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.barrier import before_tanh
-from trueport.backends.tensorflow.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.barrier import before_tanh
 from trueport.fidelity import AGAINST_ONE, ulps
 from trueport.mapping.declare import maps
 

@@ -7,8 +7,8 @@ import math
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.context import Tensor, Translation
-from trueport.backends.tensorflow.dtypes import tf_dtype
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 

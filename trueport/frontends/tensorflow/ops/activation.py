@@ -8,8 +8,8 @@ import onnx_ir as ir
 from trueport.fidelity import AGAINST_ONE, BITWISE, accumulation, ulps
 from trueport.formulas import numeric
 from trueport.formulas.numeric import expm1, is_double, is_unsigned, log1p
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -13,8 +13,8 @@ from trueport.formulas.images.dilation import convolved_whole, note_blocks
 from trueport.formulas.images.spatial import channels_first, restored
 from trueport.formulas.indexing.shapes import Item, dim_elements, divided, multiplied, reshaped
 from trueport.formulas.indexing.slices import LAST, Span, sliced
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from trueport.fidelity import BITWISE
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import COMPLEX, TF
-from trueport.frontends.tensorflow.values import Translated
+from trueport.frontends.tensorflow.source.nodes import COMPLEX, TF
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Translated
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

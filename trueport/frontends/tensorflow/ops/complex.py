@@ -11,10 +11,10 @@ import onnx_ir as ir
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.formulas.pairs import angle, by_part, conjugate, constant, from_real, modulus, part_of
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.dtypes import COMPLEX_PARTS, tf_type
-from trueport.frontends.tensorflow.nodes import COMPLEX
-from trueport.frontends.tensorflow.values import Pair, Resource, Translated
+from trueport.frontends.tensorflow.source.dtypes import COMPLEX_PARTS, tf_type
+from trueport.frontends.tensorflow.source.nodes import COMPLEX
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Pair, Resource, Translated
 from trueport.mapping.declare import Handler, maps
 
 __all__: list[str] = []

@@ -27,9 +27,9 @@ from trueport.formulas.pairs import (
     times_i,
 )
 from trueport.formulas.special import circular
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import COMPLEX
-from trueport.frontends.tensorflow.values import Pair
+from trueport.frontends.tensorflow.source.nodes import COMPLEX
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Pair
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,11 +6,11 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
-from trueport.frontends.tensorflow.branches import choose, truth
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.loops import translate_while
-from trueport.frontends.tensorflow.nodes import COMPLEX, TF
-from trueport.frontends.tensorflow.values import Translated
+from trueport.frontends.tensorflow.control.branches import choose, truth
+from trueport.frontends.tensorflow.control.loops import translate_while
+from trueport.frontends.tensorflow.source.nodes import COMPLEX, TF
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Translated
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -19,8 +19,8 @@ from trueport.formulas.images.spatial import (
     spatial,
 )
 from trueport.formulas.images.windows import extents, padding_attributes, without_unreached
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -20,9 +20,9 @@ from trueport.formulas.images.spatial import (
     spatial,
 )
 from trueport.formulas.images.windows import extents
-from trueport.frontends.tensorflow.affine import element_of
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.shared.affine_sizes import element_of
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

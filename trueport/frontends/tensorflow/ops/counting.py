@@ -8,8 +8,8 @@ import onnx_ir as ir
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
 from trueport.formulas.indexing.indices import joined, limited, only, positions, shaped, size_of
 from trueport.formulas.indexing.segments import filled, merged, row_count, row_numbers
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

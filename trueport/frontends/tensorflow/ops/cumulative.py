@@ -9,8 +9,8 @@ from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.formulas.images.spatial import size_at
 from trueport.formulas.indexing.indices import integer_of
 from trueport.formulas.numeric import log1p
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

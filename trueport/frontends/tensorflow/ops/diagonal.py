@@ -8,8 +8,8 @@ import onnx_ir as ir
 from trueport.fidelity import BITWISE
 from trueport.formulas.indexing.shapes import dim_elements, reshaped
 from trueport.formulas.linear.diagonals import Band, plus, put, scalar, taken
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 

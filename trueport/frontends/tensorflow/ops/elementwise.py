@@ -11,8 +11,8 @@ from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, BITWISE, accumulation,
 from trueport.formulas import numeric
 from trueport.formulas.integers import integer_power, never_negative
 from trueport.formulas.numeric import is_float, widened
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

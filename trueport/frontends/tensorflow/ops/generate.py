@@ -7,8 +7,8 @@ import onnx_ir as ir
 
 from trueport.fidelity import BITWISE, ulps
 from trueport.formulas.indexing.shapes import dim_vector, shape_operand
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 

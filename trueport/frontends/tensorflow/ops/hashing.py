@@ -7,10 +7,10 @@ import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
 from trueport.formulas.farmhash import bucket, fingerprint_of_decimal
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.searches import searched_keys
-from trueport.frontends.tensorflow.tables import looked_up
+from trueport.frontends.tensorflow.shared.hashed_words import searched_keys
+from trueport.frontends.tensorflow.shared.lookup_tables import looked_up
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.ir.dtypes import INTEGERS
 from trueport.mapping.declare import maps
 

@@ -9,8 +9,8 @@ from trueport.fidelity import AGAINST_DATA, AGAINST_LARGEST, BITWISE, accumulati
 from trueport.formulas.images.colours import hsv_of, rgb_of, split_channels
 from trueport.formulas.images.sampling import as_float, index_of, number
 from trueport.formulas.images.spatial import size_at
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

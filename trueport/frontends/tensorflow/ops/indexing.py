@@ -6,10 +6,10 @@ import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
 from trueport.formulas.indexing.indices import gathered, integer_of, positions, within
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.values import Translated
-from trueport.frontends.tensorflow.variables import read_variable
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Translated
+from trueport.frontends.tensorflow.translate.variables import read_variable
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

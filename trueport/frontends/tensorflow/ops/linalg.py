@@ -8,8 +8,8 @@ import onnx_ir as ir
 from trueport.fidelity import AGAINST_DATA, AGAINST_TERMS, accumulation
 from trueport.formulas.linear.factoring import cholesky_factor, householder, pivoted, solved, substituted
 from trueport.formulas.linear.matrices import diagonal, identity_like, swapped
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

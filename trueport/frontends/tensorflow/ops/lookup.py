@@ -8,11 +8,11 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
-from trueport.frontends.tensorflow import tables
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.values import Resource, Translated
-from trueport.frontends.tensorflow.variables import read_table
+from trueport.frontends.tensorflow.shared import lookup_tables as tables
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Resource, Translated
+from trueport.frontends.tensorflow.translate.variables import read_table
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -12,8 +12,8 @@ from trueport.fidelity import BITWISE, ulps
 from trueport.formulas.images.spatial import size_at
 from trueport.formulas.images.windows import extents, same_pads
 from trueport.formulas.indexing.indices import shaped
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 

@@ -8,9 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import APPROXIMATE, ulps
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.quant import (
+from trueport.frontends.tensorflow.shared.quantized_ranges import (
     TIES,
     Grid,
     affine_grid,
@@ -28,6 +26,8 @@ from trueport.frontends.tensorflow.quant import (
     symmetric_scales,
     widened_range,
 )
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -16,8 +16,8 @@ from trueport.formulas.indexing.partitions import (
     ranges,
     splits_of,
 )
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.ir.dtypes import FLOATS
 from trueport.mapping.declare import maps
 

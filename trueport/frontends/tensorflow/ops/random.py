@@ -19,9 +19,9 @@ from trueport.formulas.random_numbers import (
     truncated_normal,
     uniform,
 )
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.values import Translated
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Translated
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

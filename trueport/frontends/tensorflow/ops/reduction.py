@@ -6,8 +6,8 @@ import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.formulas.numeric import is_float
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -10,8 +10,7 @@ import onnx_ir as ir
 from trueport.fidelity import AGAINST_PLACES, BITWISE, accumulation
 from trueport.formulas.images.spatial import channels_first, restored
 from trueport.frontends.tensorflow._tf import tf
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.interpolate import (
+from trueport.frontends.tensorflow.shared.interpolation import (
     along_axes,
     computed_places,
     nearest_places,
@@ -19,7 +18,8 @@ from trueport.frontends.tensorflow.interpolate import (
     static_sizes,
     takes_the_same,
 )
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

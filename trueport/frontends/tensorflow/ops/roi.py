@@ -10,8 +10,8 @@ from trueport.formulas.images.sampling import Pixels, as_float, index_of, number
 from trueport.formulas.images.spatial import size_at
 from trueport.formulas.images.suppression import padded_to, selected, softly_selected
 from trueport.formulas.indexing.indices import shaped
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -11,8 +11,8 @@ import onnx_ir as ir
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation
 from trueport.formulas.indexing.indices import gathered
 from trueport.formulas.indexing.segments import counted, merged, row_count, segments
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 

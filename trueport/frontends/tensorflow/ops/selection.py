@@ -7,8 +7,8 @@ import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
 from trueport.formulas.indexing.indices import integer_of
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -6,8 +6,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.lists import (
+from trueport.frontends.tensorflow.control.lists import (
     as_rows,
     as_sequence,
     concatenated,
@@ -23,8 +22,9 @@ from trueport.frontends.tensorflow.lists import (
     set_item,
     zeros,
 )
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.values import Listing, Translated
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Listing, Translated
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -7,9 +7,9 @@ import onnx_ir as ir
 from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.formulas.fourier import Length, real_signal, real_spectrum, resized, spectrum
 from trueport.formulas.pairs import by_part
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import COMPLEX
-from trueport.frontends.tensorflow.values import Pair
+from trueport.frontends.tensorflow.source.nodes import COMPLEX
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Pair
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -20,10 +20,10 @@ from trueport.formulas.indexing.shapes import (
     vector,
 )
 from trueport.formulas.indexing.slices import LAST, Masks, Pick, Span, Spec, after, resolved, sliced
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.values import Translated
-from trueport.frontends.tensorflow.variables import read_variable, write_variable
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Translated
+from trueport.frontends.tensorflow.translate.variables import read_variable, write_variable
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

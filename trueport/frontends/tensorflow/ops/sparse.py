@@ -9,8 +9,8 @@ from trueport.fidelity import BITWISE
 from trueport.formulas.indexing.indices import integer_of, positions, size_of
 from trueport.formulas.indexing.segments import filled, linear, merged
 from trueport.formulas.indexing.sparse import Sparse, cut, dim, order_of, rank_of, unraveled
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -9,8 +9,8 @@ from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.formulas.indexing.indices import gathered, joined, only, shaped
 from trueport.formulas.indexing.segments import filled, linear, merged, segments
 from trueport.formulas.indexing.sparse import Sparse, added, dim, rank_of, stretched, union, unraveled
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -9,8 +9,8 @@ import onnx_ir as ir
 from trueport.fidelity import AGAINST_ONE, ulps
 from trueport.formulas.numeric import in_double, is_double
 from trueport.formulas.special import bessel, error_function, gamma, incomplete, integrals
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.ir.marks import mark
 from trueport.mapping.declare import maps
 

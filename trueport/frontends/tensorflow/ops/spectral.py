@@ -9,8 +9,8 @@ from trueport.fidelity import AGAINST_DATA, APPROXIMATE, accumulation
 from trueport.formulas.linear.factoring import householder
 from trueport.formulas.linear.jacobi import eigen, singular
 from trueport.formulas.linear.matrices import swapped
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.ir.dtypes import numpy_dtype
 from trueport.mapping.declare import maps
 

@@ -10,9 +10,9 @@ import onnx_ir as ir
 from trueport.fidelity import BITWISE
 from trueport.formulas.indexing.indices import shaped
 from trueport.formulas.texts import extended, joined, literals, pieces, replaced, static_text, word
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.values import Opaque, Translated
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Opaque, Translated
 from trueport.ir.dtypes import INTEGERS
 from trueport.mapping.declare import maps
 

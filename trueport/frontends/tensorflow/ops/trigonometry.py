@@ -10,8 +10,8 @@ from trueport.fidelity import AGAINST_ONE, ulps
 from trueport.formulas.numeric import is_double, widened
 from trueport.formulas.pairs import angle
 from trueport.formulas.special import circular
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

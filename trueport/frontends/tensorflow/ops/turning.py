@@ -8,8 +8,8 @@ import onnx_ir as ir
 from trueport.fidelity import BITWISE
 from trueport.formulas.indexing.shapes import Element, Item, dim_elements, elements, vector
 from trueport.formulas.indexing.slices import FIRST, LAST, Span, sliced
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

@@ -8,10 +8,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import BITWISE, EXACT
-from trueport.frontends.tensorflow.context import Translation
-from trueport.frontends.tensorflow.nodes import TF
-from trueport.frontends.tensorflow.values import Resource, Translated
-from trueport.frontends.tensorflow.variables import read_variable, write_variable
+from trueport.frontends.tensorflow.source.nodes import TF
+from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.frontends.tensorflow.translate.values import Resource, Translated
+from trueport.frontends.tensorflow.translate.variables import read_variable, write_variable
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []

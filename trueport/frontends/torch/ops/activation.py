@@ -8,9 +8,9 @@ import onnx_ir as ir
 from trueport.fidelity import ulps
 from trueport.formulas.numeric import is_double, log1p, widened
 from trueport.formulas.special import error_function
-from trueport.frontends.torch.numbers import as_float
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import as_float
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

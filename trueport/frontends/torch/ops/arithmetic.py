@@ -10,10 +10,10 @@ import onnx_ir as ir
 
 from trueport.fidelity import ulps
 from trueport.formulas.numeric import in_double, is_float, widened
-from trueport.frontends.torch.numbers import as_float, promoted
-from trueport.frontends.torch.plane import angle, hypotenuse, is_minus
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import as_float, promoted
+from trueport.frontends.torch.shared.plane import angle, hypotenuse, is_minus
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

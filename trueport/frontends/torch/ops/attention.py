@@ -8,9 +8,9 @@ import onnx_ir as ir
 from trueport.fidelity import accumulation
 from trueport.formulas.linear.matrices import swapped
 from trueport.formulas.numeric import is_float
-from trueport.frontends.torch.numbers import factor
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import factor
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 from trueport.ir.marks import mark_nan_ignored
 
 __all__: list[str] = []

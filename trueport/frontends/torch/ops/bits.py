@@ -6,9 +6,9 @@ from typing import Any
 
 import onnx_ir as ir
 
-from trueport.frontends.torch.numbers import promoted
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import promoted
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

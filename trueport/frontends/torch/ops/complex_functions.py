@@ -10,10 +10,10 @@ import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, accumulation, ulps
 from trueport.formulas.numeric import log1p
-from trueport.frontends.torch.pairs import bilinear, joined, magnitude, parts, quotient
-from trueport.frontends.torch.plane import angle, hypotenuse, is_minus
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.complex_pairs import bilinear, joined, magnitude, parts, quotient
+from trueport.frontends.torch.shared.plane import angle, hypotenuse, is_minus
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

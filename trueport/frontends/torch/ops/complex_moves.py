@@ -9,9 +9,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_TERMS, accumulation
-from trueport.frontends.torch.pairs import constant
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.complex_pairs import constant
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

@@ -8,10 +8,10 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.fidelity import ulps
-from trueport.frontends.torch.pairs import bilinear, constant, joined, magnitude, parts, quotient, times
-from trueport.frontends.torch.plane import angle
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.complex_pairs import bilinear, constant, joined, magnitude, parts, quotient, times
+from trueport.frontends.torch.shared.plane import angle
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

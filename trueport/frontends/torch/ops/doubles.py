@@ -9,9 +9,9 @@ import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, accumulation, ulps
 from trueport.formulas.numeric import expm1, is_double, log1p, widened
-from trueport.frontends.torch.numbers import as_float, factor
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import as_float, factor
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 from trueport.lazy import LazyModule
 
 __all__: list[str] = []

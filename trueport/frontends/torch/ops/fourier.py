@@ -14,9 +14,9 @@ import onnx_ir as ir
 
 from trueport.fidelity import accumulation
 from trueport.formulas.linear.matrices import transposed
-from trueport.frontends.torch.pairs import joined, parts
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.complex_pairs import joined, parts
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 from trueport.ir.dtypes import numpy_dtype
 
 __all__: list[str] = []

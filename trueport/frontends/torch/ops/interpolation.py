@@ -11,10 +11,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import AGAINST_PLACES, BITWISE, accumulation
-from trueport.frontends.torch.nearest import Rounding, computed_positions, is_repetition, known_positions
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
-from trueport.frontends.torch.resampling import (
+from trueport.frontends.torch.shared.nearest import Rounding, computed_positions, is_repetition, known_positions
+from trueport.frontends.torch.shared.resampling import (
     CUBIC,
     LANCZOS,
     LINEAR,
@@ -25,6 +24,7 @@ from trueport.frontends.torch.resampling import (
     resample,
     sizes_of,
 )
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

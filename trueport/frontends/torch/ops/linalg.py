@@ -20,8 +20,8 @@ from trueport.formulas.linear.matrices import diagonal, identity_like, swapped
 from trueport.formulas.numeric import via
 from trueport.formulas.repeating import repeated
 from trueport.formulas.writer import Writer
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__ = ["lu_of", "pseudo_inverse", "singular_values", "solution"]
 

@@ -10,8 +10,8 @@ from trueport.formulas.linear import factoring, jacobi
 from trueport.formulas.linear.matrices import identity_like, swapped
 from trueport.formulas.numeric import in_double
 from trueport.frontends.torch.ops.linalg import lu_of, pseudo_inverse, singular_values, solution
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

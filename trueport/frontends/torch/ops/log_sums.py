@@ -12,9 +12,9 @@ from trueport.fidelity import AGAINST_ONE, accumulation, ulps
 from trueport.formulas.linear.matrices import transposed
 from trueport.formulas.numeric import expm1 as stable_expm1
 from trueport.formulas.numeric import in_double, is_float, log1p, widened
-from trueport.frontends.torch.numbers import as_float, promoted
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import as_float, promoted
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from trueport.fidelity import accumulation
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

@@ -13,9 +13,9 @@ from trueport.fidelity import ulps
 from trueport.formulas.numeric import in_double
 from trueport.formulas.repeating import repeated
 from trueport.formulas.writer import Writer
-from trueport.frontends.torch.numbers import as_float, promoted
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import as_float, promoted
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 
 __all__: list[str] = []
 

@@ -8,9 +8,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import APPROXIMATE, ulps
-from trueport.frontends.torch.numbers import scalar
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import scalar
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 from trueport.ir.dtypes import numpy_dtype
 from trueport.ir.marks import mark_borders_open
 

@@ -10,9 +10,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.fidelity import ulps
-from trueport.frontends.torch.numbers import scalar
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import scalar
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 from trueport.lazy import LazyModule
 
 __all__: list[str] = []

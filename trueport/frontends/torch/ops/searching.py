@@ -11,9 +11,9 @@ from trueport.formulas.iteration import any_of, iterate
 from trueport.formulas.linear.matrices import transposed
 from trueport.formulas.numeric import is_float
 from trueport.formulas.writer import Writer
-from trueport.frontends.torch.numbers import promoted
-from trueport.frontends.torch.recording import TorchTranslation, recorded
 from trueport.frontends.torch.registry import maps_torch
+from trueport.frontends.torch.shared.numbers import promoted
+from trueport.frontends.torch.translate.recording import TorchTranslation, recorded
 from trueport.ir.marks import mark_nan_ignored
 
 __all__: list[str] = []

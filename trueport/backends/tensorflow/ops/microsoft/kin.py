@@ -1,0 +1,79 @@
+"""ONNX Runtime's forerunners of operators that ONNX has by now, and a few that it has not."""
+
+from __future__ import annotations
+
+from trueport.backends.tensorflow._tf import tf
+from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.kernels.numeric import widened
+from trueport.backends.tensorflow.ops.generate import range_, trilu
+from trueport.backends.tensorflow.ops.grid_sample import grid_sample
+from trueport.backends.tensorflow.ops.indexing import gather_nd
+from trueport.backends.tensorflow.ops.padding import pad
+from trueport.backends.tensorflow.ops.selection import unique
+from trueport.fidelity import AGAINST_DATA, AGAINST_PLACES, BITWISE, accumulation, ulps
+from trueport.mapping.declare import maps
+
+__all__: list[str] = []
+
+_MS = "com.microsoft"
+
+
+@maps("Trilu", domain=_MS, fidelity=BITWISE)
+def runtime_trilu(t: Translation, X: Tensor, k: Tensor | None, *, upper: int = 1) -> Tensor:
+    return trilu(t, X, k, upper=upper)
+
+
+@maps("GatherND", domain=_MS, fidelity=BITWISE)
+def runtime_gather_nd(t: Translation, data: Tensor, indices: Tensor) -> Tensor:
+    return gather_nd(t, data, indices, batch_dims=0)
+
+
+@maps("ExpandDims", domain=_MS, fidelity=BITWISE)
+def expand_dims(t: Translation, X: Tensor, axis: Tensor) -> Tensor:
+    return tf.expand_dims(X, tf.reshape(axis, []))
+
+
+@maps("Pad", domain=_MS, fidelity=BITWISE)
+def runtime_pad(t: Translation, data: Tensor, pads: Tensor, value: Tensor | None, *, mode: str = "constant") -> Tensor:
+    """The pads may come as a matrix of one row."""
+    return pad(t, data, tf.reshape(pads, [-1]), value, None, mode=mode)
+
+
+@maps("Unique", domain=_MS, fidelity=BITWISE)
+def runtime_unique(t: Translation, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    values, _, inverse, counts = unique(t, x, axis=None, sorted=0)
+    return values, inverse, counts
+
+
+@maps("Range", domain=_MS, error=ulps(1))
+def runtime_range(t: Translation, start: Tensor, limit: Tensor, delta: Tensor | None) -> Tensor:
+    return range_(t, start, limit, tf.ones([], start.dtype) if delta is None else delta, stash_type=1)
+
+
+@maps("GridSample", domain=_MS, error=accumulation(16, 8, against=AGAINST_PLACES))
+def runtime_grid_sample(
+    t: Translation,
+    X: Tensor,
+    Grid: Tensor,
+    *,
+    align_corners: int = 0,
+    mode: str = "bilinear",
+    padding_mode: str = "zeros",
+) -> Tensor:
+    name = mode.removeprefix("bi")
+    return grid_sample(t, X, Grid, align_corners=align_corners, mode=name, padding_mode=padding_mode)
+
+
+@maps("Inverse", domain=_MS, error=accumulation(64, 8, against=AGAINST_DATA))
+def inverse(t: Translation, X: Tensor) -> Tensor:
+    """The error grows with the condition of the matrix, in every runtime."""
+    return widened(tf.linalg.inv, X)
+
+
+@maps("CDist", domain=_MS, error=accumulation(8, 2))
+def cdist(t: Translation, A: Tensor, B: Tensor, *, metric: str = "sqeuclidean") -> Tensor:
+    """By squares and products, not by differences: one matrix product, as the runtime does it."""
+    squares = [tf.reduce_sum(tf.square(x), 1) for x in (A, B)]
+    distance = squares[0][:, tf.newaxis] + squares[1] - 2 * tf.matmul(A, B, transpose_b=True)
+    distance = tf.maximum(distance, tf.zeros([], A.dtype))
+    return tf.sqrt(distance) if metric == "euclidean" else distance

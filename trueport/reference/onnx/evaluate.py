@@ -1,0 +1,275 @@
+"""The oracle: a canonical ONNX graph evaluated node by node in float64, by none of the runtimes that are compared.
+
+Operators are ONNX's own reference in NumPy, and a few kernels of this package. Branches, loops and scans are walked
+node by node. With ``noise`` every node also errs as a float of the model's own type may: inputs off by half a unit of
+the last place, results by their declared bound.
+"""
+
+from __future__ import annotations
+
+import functools
+import mmap
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+from onnx.reference import ReferenceEvaluator
+from onnx.reference.op_run import OpRun
+
+from trueport.errors import NoOracle
+from trueport.ir.places import place
+from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
+from trueport.mapping.bind import bind_by_schema
+from trueport.quoting import plain_text
+from trueport.reference.onnx.cache import BoundedCache
+from trueport.reference.onnx.kernels import KERNELS
+from trueport.reference.onnx.widen import widened_array, widened_node
+
+__all__ = ["Body", "Noise", "Run", "WideEvaluator", "captured"]
+
+Run = Callable[[Sequence[Any]], Sequence[Any]]
+Body = Callable[[ir.Node], ir.Graph | None]
+"""The graph that says the same as a node in smaller steps; its inputs are those that the node has."""
+
+
+class Noise(Protocol):
+    """Errors that runs make."""
+
+    def __call__(self, node: ir.Node, inputs: Sequence[Any], run: Run) -> Sequence[Any]:
+        """Run a node with an error: it calls ``run(inputs)`` as it likes."""
+
+    def by_steps(self, node: ir.Node) -> bool:
+        """Whether a node errs as the steps do that it is made of."""
+
+
+_KERNEL_OUTPUTS = {"DynamicQuantizeLinear": 3}
+"""Kernels with more results than one."""
+
+
+class WideEvaluator:
+    """Evaluates a model whose opsets are canonical; constants are widened once."""
+
+    def __init__(self, model: ir.Model, custom: Sequence[type[OpRun]] = (), noise: Noise | None = None) -> None:
+        self.graph = model.graph
+        self._custom = list(custom)
+        self._noise = noise
+        self._runs: dict[ir.Node, Run] = {}
+        self._constants = BoundedCache()
+        self._body: Body = lambda node: None
+        self._bodies: dict[ir.Node, ir.Graph | None] = {}
+
+    def with_noise(self, noise: Noise, body: Body) -> WideEvaluator:
+        """The same model, its prepared nodes shared, evaluated with errors; ``body`` tells a node's steps."""
+        other = WideEvaluator.__new__(WideEvaluator)
+        other.__dict__.update(self.__dict__)
+        other._noise, other._body = noise, body
+        return other
+
+    def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
+        """The graph's outputs by name; other values are dropped after their last use."""
+        order = [value.name or "" for value in self.graph.outputs]
+        wanted = set(order)
+        found = {value.name: array for value, array in self.values(feeds) if value.name in wanted}
+        return {name: found[name] for name in order}
+
+    def values(self, feeds: Mapping[str, Any]) -> Iterator[tuple[ir.Value, Any]]:
+        """Every value of the main graph as it is made; only what is still needed is held."""
+        held: dict[ir.Value, Any] = {}
+        for value in self.graph.inputs:
+            name = value.name or ""
+            if name in feeds:
+                held[value] = widened_array(feeds[name])
+                yield value, held[value]
+        uses = Counter(value for node in self.graph for value in _read(node))
+        yield from ((v, self.value(v, held)) for v in self.graph.outputs if v.const_value is not None)
+        for node in self.graph:
+            results = self.step(node, [None if v is None else self.value(v, held) for v in node.inputs], held)
+            for value, array in zip(node.outputs, results, strict=False):
+                if value.name:
+                    held[value] = array
+                    yield value, array
+            for value in _read(node):
+                uses[value] -= 1
+                if not uses[value]:
+                    held.pop(value, None)
+
+    def step(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any] | None = None) -> Sequence[Any]:
+        """One node on given inputs; ``around`` holds what its graphs may see of the graph outside."""
+        try:
+            with np.errstate(all="ignore"):
+                walked = self._walked(node, inputs, around or {})
+                if walked is not None:
+                    return walked
+                run = self._runner(node, around or {})
+                results = self._noise(node, inputs, run) if self._noise else run(inputs)
+            # Some operators of the reference round what they make to float32.
+            return [widened_array(array) for array in results]
+        except NoOracle:
+            raise
+        except Exception as error:  # the reference raises many kinds for what it can't do
+            why = f"can't be evaluated in float64: {type(error).__name__}: {plain_text(error)[:200]}"
+            remedy = "declare the operator with reference=… (--ops FILE)"
+            raise NoOracle(why, where=place(node), remedy=remedy) from error
+
+    def value(self, value: ir.Value, held: Mapping[ir.Value, Any]) -> Any:
+        """A value that was made, or a constant, widened."""
+        if value in held:
+            return held[value]
+        known = self._constants.get(value)
+        if known is not None:
+            return known
+        if value.const_value is None:
+            raise NoOracle(f"nothing makes the value {value.name!r}")
+        array = _widened_constant(value.const_value)
+        self._constants.put(value, array, getattr(array, "nbytes", 0))
+        return array
+
+    def _walked(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
+        """Node by node: control flow, whose body may be a whole network, and what errs by its steps; else None."""
+        walks = {"If": self._branch, "Loop": self._loop, "Scan": self._scan}
+        if not node.domain and node.op_type in walks:
+            return walks[node.op_type](node, inputs, around)
+        if self._noise is None or not self._noise.by_steps(node):
+            return None
+        if node not in self._bodies:
+            self._bodies[node] = self._body(node)
+        body = self._bodies[node]
+        if body is None:
+            return None
+        given = {value: array for value, array in zip(node.inputs, inputs, strict=True) if value is not None}
+        made = iter(self._inside(body, list(given.values()), {}))
+        return [next(made) if value.name else None for value in node.outputs]
+
+    def _branch(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any]:
+        taken = "then_branch" if bool(np.all(inputs[0])) else "else_branch"
+        return self._inside(node.attributes[taken].as_graph(), [], around)
+
+    def _inside(self, graph: ir.Graph, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any]:
+        held = {**around, **dict(zip(graph.inputs, inputs, strict=True))}
+        for node in graph:
+            results = self.step(node, [None if v is None else self.value(v, held) for v in node.inputs], held)
+            held.update(zip(node.outputs, results, strict=False))
+        return [self.value(value, held) for value in graph.outputs]
+
+    def _loop(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
+        """None where no step is made: what is collected then has a shape that only the reference can tell."""
+        body = node.attributes["body"].as_graph()
+        trips = None if inputs[0] is None else int(inputs[0])
+        going = len(inputs) < 2 or inputs[1] is None or bool(inputs[1])
+        state = list(inputs[2:])
+        collected: list[list[Any]] = [[] for _ in body.outputs[1 + len(state) :]]
+        step = 0
+        while going and (trips is None or step < trips):
+            made = self._inside(body, [np.asarray(step, np.int64), np.asarray(going), *state], around)
+            going, state = bool(made[0]), made[1 : 1 + len(state)]
+            for rows, row in zip(collected, made[1 + len(state) :], strict=True):
+                rows.append(row)
+            step += 1
+        return [*state, *(np.stack(rows) for rows in collected)] if step else None
+
+    def _scan(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
+        """None where there is nothing to scan, as for a loop without a step."""
+        body = node.attributes["body"].as_graph()
+        count = node.attributes["num_scan_inputs"].as_int()
+        state = list(inputs[: len(inputs) - count])
+        axes, backward = (_per_value(node, f"scan_input_{kind}", count) for kind in ("axes", "directions"))
+        scanned = [np.moveaxis(np.asarray(a), axis, 0) for a, axis in zip(inputs[-count:], axes, strict=True)]
+        rows = [array[::-1] if back else array for array, back in zip(scanned, backward, strict=True)]
+        collected: list[list[Any]] = [[] for _ in body.outputs[len(state) :]]
+        for now in zip(*rows, strict=True):
+            made = self._inside(body, [*state, *map(np.asarray, now)], around)
+            state = made[: len(state)]
+            for made_before, array in zip(collected, made[len(state) :], strict=True):
+                made_before.append(array)
+        if not len(rows[0]):
+            return None
+        axes, backward = (_per_value(node, f"scan_output_{kind}", len(collected)) for kind in ("axes", "directions"))
+        stacked = [np.stack(listed[::-1] if back else listed) for listed, back in zip(collected, backward, strict=True)]
+        return [*state, *(np.moveaxis(array, 0, axis) for array, axis in zip(stacked, axes, strict=True))]
+
+    def _runner(self, node: ir.Node, around: Mapping[ir.Value, Any]) -> Run:
+        outer = list(captured(node))
+        if outer:
+            return self._with_captured(node, outer, around)
+        if node not in self._runs:
+            reference = functools.partial(self._reference, widened_node(node), ())
+            self._runs[node] = _kernel(node, reference) or reference()
+        return self._runs[node]
+
+    def _with_captured(self, node: ir.Node, outer: Sequence[ir.Value], around: Mapping[ir.Value, Any]) -> Run:
+        """A node whose graphs use outer values, as a model that has them as inputs."""
+        run = self._reference(widened_node(node), outer)
+        arrays = [self.value(value, around) for value in outer]
+        return lambda inputs: run([*inputs, *arrays])
+
+    def _reference(self, proto: onnx.NodeProto, outer: Sequence[ir.Value]) -> Run:
+        fed = [*proto.input, *(value.name or "" for value in outer)]
+        # The reference leaves out an operator's result that has no name, and loses count.
+        made = [name or f"unnamed.{index}" for index, name in enumerate(proto.output)]
+        proto.output[:] = made
+        inputs, outputs = (
+            [onnx.ValueInfoProto(name=name) for name in listed] for listed in (dict.fromkeys(filter(None, fed)), made)
+        )
+        graph = onnx.helper.make_graph([proto], "node", inputs, outputs)
+        domains = {**CANONICAL_OPSETS, proto.domain: CANONICAL_OPSETS.get(proto.domain, 1)}
+        opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in domains.items()]
+        evaluator = ReferenceEvaluator(onnx.helper.make_model(graph, opset_imports=opsets), new_ops=self._custom)
+
+        def run(arrays: Sequence[Any]) -> Sequence[Any]:
+            return list(evaluator.run(None, {n: a for n, a in zip(fed, arrays, strict=False) if n}))
+
+        return run
+
+
+def _per_value(node: ir.Node, name: str, count: int) -> Sequence[int]:
+    """An attribute with a number for each of so many values; 0 where it is left out."""
+    return node.attributes[name].as_ints() if name in node.attributes else [0] * count
+
+
+def _kernel(node: ir.Node, reference: Callable[[], Run]) -> Run | None:
+    """This package's kernel for a node, if it has one; cases that it leaves go to the reference."""
+    function = KERNELS.get(node.op_type) if not node.domain else None
+    schema = canonical_schema(node.op_type, node.domain)
+    wanted = sum(bool(value.name) for value in node.outputs)
+    if function is None or schema is None or wanted > _KERNEL_OUTPUTS.get(node.op_type, 1):
+        return None
+    attributes = bind_by_schema(node, schema).attributes
+    spare = len(schema.inputs) - len(node.inputs)
+
+    def run(inputs: Sequence[Any]) -> Sequence[Any]:
+        given = [None if array is None else np.asarray(array) for array in inputs]
+        made = function(*given, *[None] * spare, **attributes)
+        if made is None:
+            return reference()(inputs)
+        return list(made) if isinstance(made, tuple) else [made]
+
+    return run
+
+
+def _read(node: ir.Node) -> Iterator[ir.Value]:
+    yield from (value for value in node.inputs if value is not None)
+    yield from captured(node)
+
+
+def captured(node: ir.Node) -> Iterable[ir.Value]:
+    """Values of graphs outside that the node's graphs use, each once."""
+    found: dict[ir.Value, None] = {}
+    for attribute in node.attributes.values():
+        one, many = attribute.type == ir.AttributeType.GRAPH, attribute.type == ir.AttributeType.GRAPHS
+        for graph in [attribute.as_graph()] if one else attribute.as_graphs() if many else []:
+            inner = {graph, *graph.subgraphs()}
+            used = [value for n in graph.all_nodes() for value in n.inputs if value is not None]
+            used += [value for g in inner for value in g.outputs]
+            found.update((value, None) for value in used if value.graph not in inner)
+    return found
+
+
+def _widened_constant(tensor: ir.TensorProtocol) -> Any:
+    """A weight in float64; the pages of the file that it was read from need not stay in memory beside it."""
+    array = widened_array(tensor.numpy())
+    if isinstance(tensor, ir.ExternalTensor) and isinstance(tensor.raw, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        tensor.raw.madvise(mmap.MADV_DONTNEED)
+    return array

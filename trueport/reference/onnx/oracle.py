@@ -1,0 +1,60 @@
+"""The float64 reference of an ONNX source, and the noise that rounding in its own types makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import onnx
+import onnx_ir as ir
+from onnx_ir.passes.common import LiftConstantsToInitializersPass
+
+from trueport.frontends.onnx.load import load_onnx
+from trueport.ir.provenance import mark_origins
+from trueport.mapping.registry import Registry
+from trueport.passes.pipeline import raise_opsets
+from trueport.passes.shapes import infer_shapes
+from trueport.reference.base import MORE_RUNS, NOISY_RUNS, Truth
+from trueport.reference.onnx.bodies import body_of
+from trueport.reference.onnx.evaluate import WideEvaluator
+from trueport.reference.onnx.noise import RoundingNoise
+from trueport.reference.onnx.walk import OnnxWalk
+from trueport.runtimes.base import Model
+from trueport.runtimes.reference import custom_ops
+
+__all__ = ["OnnxOracle"]
+
+
+class OnnxOracle:
+    """An ONNX source in float64, node by node, by ONNX's reference and this package's own kernels."""
+
+    name = "float64 (ONNX reference)"
+    shares = "onnx reference"
+
+    def __init__(self, model: ir.Model, registry: Registry, seed: int = 0) -> None:
+        """Takes the model over: it is raised to the canonical opsets, under the names it has."""
+        mark_origins(model.graph)
+        raise_opsets(model)
+        LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+        infer_shapes(model)
+        self.model = model
+        self.registry = registry
+        self.exact = WideEvaluator(model, custom_ops([m for m in registry if m.reference]))
+        self.noisy = [self.exact.with_noise(RoundingNoise(registry, seed + run), body_of) for run in range(NOISY_RUNS)]
+
+    @classmethod
+    def of(cls, proto: onnx.ModelProto, registry: Registry) -> OnnxOracle:
+        """Return the reference of a model that was cut out of another one."""
+        return cls(load_onnx(proto), registry)
+
+    def walk(self, executions: Sequence[Model]) -> OnnxWalk:
+        """Return the source as it is walked node by node."""
+        return OnnxWalk(self, executions)
+
+    def run(self, feeds: Mapping[str, Any]) -> Truth:
+        """The truth, and the noisy runs."""
+        return self.exact.run(feeds), [noisy.run(feeds) for noisy in self.noisy]
+
+    def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Further noisy runs: each draws on."""
+        return [self.noisy[run % NOISY_RUNS].run(feeds) for run in range(MORE_RUNS)]

@@ -1,0 +1,52 @@
+"""The float64 reference of a PyTorch source, and the noise that rounding in its own types makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from trueport.frontends.torch.source.capture import TorchCaptured
+from trueport.mapping.registry import Registry
+from trueport.reference.base import MORE_RUNS, NOISY_RUNS, Truth, refuse_to_walk
+from trueport.reference.torch.walk import TorchWalk, Translated
+from trueport.reference.torch.wide import WideModule
+from trueport.runtimes.base import Model
+
+__all__ = ["TorchOracle"]
+
+
+class TorchOracle:
+    """A PyTorch module in float64: its own code, every operator widened on its way."""
+
+    name = "float64 (the module's own code, PyTorch's kernels)"
+    shares = "pytorch"
+
+    def __init__(
+        self, captured: TorchCaptured, in_onnx: Callable[[], Translated], registry: Registry, seed: int = 0
+    ) -> None:
+        """``in_onnx`` translates the program, to name what can be changed in its nodes: it is never evaluated for the
+        reference. ``registry``: declarations of ONNX's operators, for the noise of those nodes."""
+        self.captured = captured
+        self._in_onnx = in_onnx
+        self._registry = registry
+        self.seed = seed
+        self._wide = WideModule(captured.module, captured.call)
+
+    @property
+    def unit(self) -> float:
+        """The roundoff of the module's own type."""
+        return self._wide.unit
+
+    def run(self, feeds: Mapping[str, Any]) -> Truth:
+        """The truth, and the noisy runs."""
+        return self._wide.run(feeds), [self._wide.run(feeds, self.seed + run) for run in range(NOISY_RUNS)]
+
+    def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
+        """Further noisy runs."""
+        return [self._wide.run(feeds, self.seed + NOISY_RUNS + run) for run in range(MORE_RUNS)]
+
+    def walk(self, executions: Sequence[Model]) -> TorchWalk:
+        """Return the source as it is walked node by node; it brings an execution of its own."""
+        if self.captured.program is None:
+            refuse_to_walk("PyTorch can't export TorchScript to a graph")
+        return TorchWalk(self, self._in_onnx(), self._registry)

@@ -1,0 +1,84 @@
+"""The inputs of one comparison: the user's, or a plan from both models' borders and the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+import onnx_ir as ir
+
+from trueport.reference.base import Oracle
+from trueport.reference.onnx.oracle import OnnxOracle
+from trueport.runtimes.base import Model
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.verifying.inputs.data import Data, named_samples
+from trueport.verifying.inputs.hints import Hints, graph_hints
+from trueport.verifying.inputs.pairing import PairedModel
+from trueport.verifying.inputs.plan import Plan, make_inputs, plan_inputs
+from trueport.verifying.inputs.sizes import Dims, open_dims
+from trueport.verifying.verify import accepts
+
+__all__ = ["Feeding", "conversion_inputs", "feed"]
+
+_QUICK = 2
+"""Sets for a first look: ordinary numbers at the smallest sizes, and the graph's boundaries at other sizes."""
+_QUICK_DYNAMIC = 3
+"""Where dims are dynamic, also ordinary numbers at sizes of which no fraction is an integer."""
+
+
+@dataclass(frozen=True)
+class Feeding:
+    """What a user says about the inputs."""
+
+    data: Data | None = None
+    samples: int | None = None
+    """how many sets, at most"""
+    seed: int = 0
+    dims: Dims | None = None
+    special: bool = False
+    """also sets with NaN, infinities and denormals; never with data of the user's own"""
+
+
+def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> Iterator[Mapping[str, Any]]:
+    """One set after the other, by the source's names."""
+    if asked.data is not None:
+        return named_samples(asked.data, source.inputs, asked.samples)
+    plan = _plan(asked, source, target, oracle)
+    return chain(plan.samples(asked.samples), plan.specials() if asked.special else ())
+
+
+def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) -> Iterable[Mapping[str, Any]]:
+    """The user's, or else a few sets: for a conversion that is looked at as soon as it is made."""
+    if data is not None:
+        return named_samples(data, source.inputs)
+    samples = _QUICK_DYNAMIC if open_dims(source.inputs) else _QUICK
+    return make_inputs(source.inputs, graph, samples=samples, accepts=lambda feeds: accepts(source, feeds))
+
+
+def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> Plan:
+    # Sizes that are open in the source may not be so in the target.
+    shapes = {port.name: port.shape for port in target.inputs}
+    ports = [replace(port, shape=shapes[port.name]) for port in source.inputs]
+    graph, hints = _looked_up(target, oracle)
+    return plan_inputs(
+        ports,
+        graph,
+        seed=asked.seed,
+        dims=asked.dims,
+        accepts=lambda feeds: accepts(source, feeds),
+        rows=asked.samples,
+        hints=hints,
+    )
+
+
+def _looked_up(target: PairedModel, oracle: Oracle) -> tuple[ir.Graph | None, Mapping[str, Hints]]:
+    """The source's graph and what it does with its inputs; an ONNX target's where the source has none to look at."""
+    if isinstance(oracle, OnnxOracle):
+        return oracle.model.graph, graph_hints(oracle.model.graph)
+    if not isinstance(target.model, OnnxRuntimeModel):
+        return None, {}
+    graph = target.model.graph()
+    found = graph_hints(graph)
+    return graph, {source: found[name] for name, source in target.names.items() if name in found}

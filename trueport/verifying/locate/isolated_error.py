@@ -1,0 +1,125 @@
+"""A node's own error: the target's part of it on the source's inputs, judged by the truth on the same inputs.
+
+Where a runtime can't be fed inner values it is the other way round: the source's part, and the truth, on the target's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueport.errors import InvalidInput, NoOracle
+from trueport.fidelity import Verdict
+from trueport.reference.walk import Walkable, stream
+from trueport.verifying.align.gaps import Gap, Gaps
+from trueport.verifying.align.values import AlignedModel
+from trueport.verifying.judge.output import Judgement, is_doubtful, judge
+
+__all__ = ["Owned", "owned"]
+
+_MORE_DRAWS = 3
+
+
+@dataclass(frozen=True)
+class Owned:
+    """One value made by itself."""
+
+    judgement: Judgement
+    gap: Gap
+    held: Mapping[str, Any]
+    """what it was made from, as the steppers take it"""
+    given: Mapping[str, Any]
+    """the same, as a runtime gave it"""
+    source: Any
+    got: Any
+    truth: Any
+    noisy: tuple[Any, ...]
+
+
+def owned(
+    walk: Walkable,
+    target: AlignedModel,
+    feeds: Mapping[str, Any],
+    gaps: Gaps,
+    common: Collection[str],
+    names: Sequence[str],
+    known: Mapping[str, Any],
+    k: float,
+) -> dict[str, Owned]:
+    """All of some values at once; those whose part can't be evaluated are left out. ``known``: the source's values."""
+    parts = {name: gaps.before(name, common) for name in names}
+    inputs = walk.start(feeds)
+    plain = dict(zip(inputs, feeds.values(), strict=True))
+    inner = dict.fromkeys(n for gap in parts.values() for n in gap.frontier if n not in inputs)
+    needed = [name for name in dict.fromkeys((*inner, *names)) if name not in known]
+    taken = {**known, **(walk.executions[0].run(feeds, fetch=needed) if needed else {})}
+    try:
+        got = target.segment({name: taken[name] for name in inner}, names, feeds)
+    except InvalidInput:
+        return _mirrored(walk, target, feeds, parts, k)
+    tensors = {name: target.inner()[name].tensor for name in (*inner, *names)}
+    found = {}
+    for name, gap in parts.items():
+        given = {n: taken[n] for n in gap.frontier if n not in inputs}
+        alias = next((n for n in given if tensors[n] == tensors[name]), None)
+        # Where the target holds both in one tensor, what is given there is what comes out.
+        made = got[name] if alias is None else _reordered(given[alias], target, alias, name)
+        held = {**{n: inputs[n] for n in gap.frontier if n in inputs}, **walk.taken(given)}
+        one = _one(walk, name, gap, held, _given(gap, given, plain), taken[name], made, k)
+        if one is not None:
+            found[name] = one
+    return found
+
+
+def _given(gap: Gap, inner: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: inner[name] if name in inner else plain[name] for name in gap.frontier}
+
+
+def _one(
+    walk: Walkable,
+    name: str,
+    gap: Gap,
+    held: Mapping[str, Any],
+    given: Mapping[str, Any],
+    source: Any,
+    got: Any,
+    k: float,
+) -> Owned | None:
+    try:
+        truth, *noisy = (dict(stream(stepper, gap.places, held))[name] for stepper in walk.steppers)
+        found = judge(name, [source], got, truth, noisy, k=k)
+        if found.verdict != Verdict.FAITHFUL:
+            # Each draws on: hardly an element errs little in so many runs. Causes are told by them as well.
+            again = [*walk.steppers[1:]] * _MORE_DRAWS
+            noisy += [dict(stream(stepper, gap.places, held))[name] for stepper in again]
+            found = judge(name, [source], got, truth, noisy, k=k) if is_doubtful(found) else found
+    except NoOracle:
+        return None
+    return Owned(found, gap, held, given, source, got, truth, tuple(noisy))
+
+
+def _mirrored(
+    walk: Walkable, target: AlignedModel, feeds: Mapping[str, Any], parts: Mapping[str, Gap], k: float
+) -> dict[str, Owned]:
+    inputs = walk.start(feeds)
+    plain = dict(zip(inputs, feeds.values(), strict=True))
+    needed = dict.fromkeys((*(n for gap in parts.values() for n in gap.frontier if n not in inputs), *parts))
+    got = target.run(feeds, fetch=list(needed))
+    found = {}
+    for name, gap in parts.items():
+        given = {n: got[n] for n in gap.frontier if n not in inputs}
+        held = {**{n: inputs[n] for n in gap.frontier if n in inputs}, **walk.taken(given)}
+        source = walk.executions[0].segment(given, [name], feeds)[name]
+        one = _one(walk, name, gap, held, _given(gap, given, plain), source, got[name], k)
+        if one is not None:
+            found[name] = one
+    return found
+
+
+def _reordered(array: Any, target: AlignedModel, given: str, wanted: str) -> Any:
+    first, second = target.inner()[given].perm, target.inner()[wanted].perm
+    turned = np.transpose(array, first) if first else array
+    return np.transpose(turned, np.argsort(second)) if second else turned

@@ -1,0 +1,202 @@
+"""From two models to the node that departs: the input that shows it best, the alignment, the walk, the cause."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from trueport.errors import UsageError
+from trueport.fidelity import Verdict
+from trueport.ir.artifact import InnerValue
+from trueport.ir.provenance import origins
+from trueport.mapping.registry import Registry
+from trueport.reference.base import Oracle
+from trueport.reference.onnx.oracle import OnnxOracle
+from trueport.reference.walk import NodeCase, Place, Walkable
+from trueport.runtimes.base import Model
+from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.verifying.align.values import AlignedModel, align
+from trueport.verifying.causes.explain import explain, fits
+from trueport.verifying.inputs.pairing import PairedModel, Pairing
+from trueport.verifying.judge.criteria import Asked
+from trueport.verifying.locate.first_node import locate
+from trueport.verifying.locate.inside_bodies import unrolled
+from trueport.verifying.locate.result import Cause, Culprit, Located
+from trueport.verifying.verify import verify_runs
+
+__all__ = ["Pursuit", "pursue"]
+
+Feeds = Mapping[str, Any]
+_HEAVY = 1 << 28
+"""Bytes of weights from which on inputs are compared without the truth before one is chosen."""
+_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order"})
+"""Causes that describe the error more than what made it: another node's better one is preferred."""
+
+
+@dataclass(frozen=True)
+class Pursuit:
+    """What was found, and the target with the values that were aligned, for what is made of it."""
+
+    located: Located
+    target: AlignedModel
+
+
+def pursue(
+    oracle: Oracle,
+    executions: Sequence[Model],
+    target: PairedModel,
+    outputs: Sequence[Pairing],
+    inputs: Sequence[Feeds],
+    *,
+    k: float,
+    memory: int,
+    everything: bool,
+) -> Pursuit:
+    """Locate on the input that shows the largest departure, and look for the cause."""
+    walk = oracle.walk(executions)
+    worst = _worst(walk, oracle, executions, target, inputs, k)
+    ends = _ends(target, outputs)
+    aligned = align(walk, target, ends, worst)
+    if not aligned.inner():
+        raise UsageError(
+            f"no value in {target.runtime} can be looked at",
+            where="the target",
+            remedy="trueport verify compares the outputs; locate looks into ONNX, SavedModel and TFLite targets",
+        )
+    found = replace(locate(walk, aligned, worst, k=k, memory=memory, everything=everything), feeds=worst)
+    if found.culprit is None:
+        return Pursuit(found, aligned)
+    registry = oracle.registry if isinstance(oracle, OnnxOracle) else None
+    culprit = _explained(found.culprit, walk, aligned, k, registry)
+    if registry is not None and not culprit.within:
+        culprit = _looked_inside(culprit, executions[0], target.model, worst, registry, k, memory)
+    return Pursuit(replace(found, culprit=culprit), aligned)
+
+
+def _looked_inside(
+    culprit: Culprit, source: Model, target: Model, feeds: Feeds, registry: Registry, k: float, memory: int
+) -> Culprit:
+    """For a loop or a branch that both models have: the step, and the node in the body that departs."""
+    if not isinstance(source, OnnxRuntimeModel) or not isinstance(target, OnnxRuntimeModel):
+        return culprit
+    parts = unrolled(source, target, (culprit.value, culprit.target_value), feeds)
+    if parts is None:
+        return culprit
+    body, other = (OnnxRuntimeModel(part, optimize=False) for part in (parts.source, parts.target))
+    inner = OnnxOracle.of(parts.source, registry)
+    outputs = [Pairing(port.name, port.name) for port in body.outputs]
+    paired = PairedModel(other, [Pairing(port.name, port.name) for port in body.inputs], outputs)
+    for step, begin in enumerate(parts.steps):
+        if verify_runs([body], paired, [begin], inner, wish=Asked(k)).verdict == Verdict.DEPARTS:
+            found = pursue(inner, [body], paired, outputs, [begin], k=k, memory=memory, everything=False)
+            at = step if culprit.op == "Loop" else None
+            return replace(culprit, iteration=at, inside=found.located.culprit)
+    return culprit
+
+
+def _ends(target: PairedModel, outputs: Sequence[Pairing]) -> dict[str, InnerValue]:
+    known = target.model.output_values()
+    return {p.source: InnerValue(known[p.target], p.perm) for p in outputs if p.target in known}
+
+
+def _worst(
+    walk: Walkable, oracle: Any, executions: Sequence[Model], target: Model, inputs: Sequence[Feeds], k: float
+) -> Feeds:
+    if not inputs:
+        raise UsageError("there are no inputs to compare on", remedy="give some with --data")
+    if len(inputs) == 1:
+        return inputs[0]
+    if walk.weight_bytes > _HEAVY:
+        return max(inputs, key=lambda feeds: _plain_gap(executions[0], target, feeds))
+
+    def badness(feeds: Feeds) -> tuple[float, int]:
+        found = verify_runs(executions, target, [feeds], oracle, wish=Asked(k))
+        return max((output.ratio for output in found.outputs), default=-1.0), _variety(feeds)
+
+    return max(inputs, key=badness)
+
+
+def _variety(feeds: Feeds) -> int:
+    """Different numbers in an input: of two that show a departure, the richer one tells more of its cause."""
+    arrays = [np.asarray(array) for array in feeds.values()]
+    return sum(np.unique(array).size for array in arrays if array.dtype.kind in "fiub")
+
+
+def _plain_gap(source: Model, target: Model, feeds: Feeds) -> float:
+    """How far the outputs are apart, relative to their size; less than nothing where the source takes no such input."""
+    try:
+        want = source.run(feeds)
+    except Exception:  # any runtime's own error: an input that it can't take shows nothing
+        return -1.0
+    got = target.run(feeds)
+    return max((_relative(want[name], got[name]) for name in want), default=0.0)
+
+
+def _relative(one: Any, other: Any) -> float:
+    a, b = np.asarray(one), np.asarray(other)
+    if a.shape != b.shape or a.dtype.kind not in "fiub":
+        return 0.0 if a.shape == b.shape and np.array_equal(a, b) else float("inf")
+    with np.errstate(all="ignore"):
+        wide = a.astype(np.float64), b.astype(np.float64)
+        size = float(np.max(np.abs(wide[0]), initial=0.0))
+        gap = float(np.max(np.abs(wide[0] - wide[1]), initial=0.0))
+    return gap / size if size and np.isfinite(gap) else gap
+
+
+def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float, registry: Registry | None) -> Culprit:
+    """The node of the culprit's part for which there is the best explanation."""
+    best: tuple[tuple[Cause, ...], NodeCase] | None = None
+    misread = _misread(culprit, k)
+    culprit = replace(culprit, misread=())
+    if misread:
+        causes = tuple(Cause(h.kind, h.what, h.evidence) for _, h in misread)
+        return _at(replace(culprit, causes=causes), misread[0][0])
+    stored = _own_weights(culprit)
+    for case in culprit.cases:
+        causes = explain(case, target, k=k, registry=registry, stored=stored)
+        if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
+            best = causes, case
+        if causes[0].kind not in _VAGUE:
+            best = causes, case
+            break
+    if best is None:
+        nothing = Cause("unknown", "unknown", "the node can't be said in ONNX, so nothing could be tried")
+        return replace(culprit, causes=(nothing,))
+    causes, case = best
+    return _named(replace(culprit, causes=causes, case=case), case, walk)
+
+
+def _own_weights(culprit: Culprit) -> list[tuple[str, Any]]:
+    """Weights of another tool's target that go into what departs; where names are the source's they are looked up."""
+    part = culprit.part
+    if part is None or not isinstance(part.target, AlignedModel) or part.target.exact:
+        return []
+    return list(part.target.constants_before(part.value))
+
+
+def _misread(culprit: Culprit, k: float) -> list[tuple[Place, Any]]:
+    """What the source's own framework gives where it reads a node otherwise, if that is what the target gives."""
+    if not culprit.cases:
+        return []
+    return list(itertools.islice(((p, h) for p, h in culprit.misread if fits(h, culprit.cases[0], k)), 3))
+
+
+def _named(culprit: Culprit, case: NodeCase, walk: Walkable) -> Culprit:
+    """The source's node that the chosen case stands for, where the culprit has several."""
+    of = ({case.node.name, *origins(case.node)} & set(culprit.within)) - {""}
+    itself = (place for place in walk.places if place.node is case.node)
+    place = next(itself, None) or next((place for place in walk.places if place.name in of), None)
+    return culprit if place is None else _at(culprit, place)
+
+
+def _at(culprit: Culprit, place: Place) -> Culprit:
+    """The culprit under the name of one of the nodes that it may be."""
+    if culprit.value in place.makes or place.name not in culprit.within:
+        return culprit
+    others = tuple(name for name in (*culprit.within, culprit.node) if name != place.name)
+    value = next(filter(None, place.makes), culprit.value)
+    return replace(culprit, value=value, node=place.name, op=place.op, origin=place.origin, within=others)
