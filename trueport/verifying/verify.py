@@ -20,7 +20,7 @@ from trueport.verifying.judge.metrics import Metrics, measure
 from trueport.verifying.judge.output import Judgement, is_doubtful, judge, source_distance
 from trueport.verifying.judge.saturation import Saturation
 from trueport.verifying.judge.summed_bounds import compare_outputs
-from trueport.verifying.judge.ties import Ties
+from trueport.verifying.judge.tied_indices import Ties
 from trueport.verifying.verification import Verification, badness
 
 __all__ = ["accepts", "verify_runs"]

@@ -16,7 +16,7 @@ from trueport.ir.places import place
 if TYPE_CHECKING:
     from trueport.backends.tensorflow.build.emit import Scope
 
-__all__ = ["Listing", "MapRows", "Tensor", "Translation"]
+__all__ = ["Emission", "Listing", "MapRows", "Tensor"]
 
 Tensor = Any
 """A tf.Tensor; TensorFlow ships no types, and handlers must be importable without it."""
@@ -42,7 +42,7 @@ class MapRows(NamedTuple):
     values: Any
 
 
-class Translation:
+class Emission:
     """One node on its way into the TensorFlow graph."""
 
     def __init__(self, node: ir.Node, scope: Scope) -> None:

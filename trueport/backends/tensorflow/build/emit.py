@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.clustering import clustering_of
-from trueport.backends.tensorflow.build.context import Translation
+from trueport.backends.tensorflow.build.context import Emission
 from trueport.backends.tensorflow.build.dtypes import onnx_dtype
 from trueport.backends.tensorflow.build.passage import captured
 from trueport.backends.tensorflow.build.weights import WeightStore
@@ -125,7 +125,7 @@ class Scope:
         try:
             with tf.name_scope(_scope_name(node)), clustering_of(node, mapping):
                 bound = bind(node, schema, mapping.handler, mapping.ignores)
-                made = bound.call(mapping.handler, Translation(node, self), self._reader(node, mapping))
+                made = bound.call(mapping.handler, Emission(node, self), self._reader(node, mapping))
         except TrueportError as error:
             if not error.where:
                 error.where = place(node)

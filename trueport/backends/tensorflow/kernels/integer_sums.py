@@ -14,7 +14,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.convolution import convolve
 from trueport.backends.tensorflow.kernels.linear_quantization import centred, limits
 from trueport.backends.tensorflow.kernels.spatial import Window
@@ -26,7 +26,7 @@ _INT32_EXACT = 2**31
 
 
 def integer_matmul(
-    t: Translation,
+    t: Emission,
     a: Tensor,
     b: Tensor,
     a_zero_point: Tensor | None,
@@ -48,7 +48,7 @@ def integer_matmul(
 
 
 def integer_conv(
-    t: Translation,
+    t: Emission,
     x: Tensor,
     kernel: Tensor,
     x_zero_point: Tensor | None,
@@ -107,7 +107,7 @@ def _magnitude(x: Tensor, zero_point: Tensor | None) -> int:
 
 
 def _heaviest(
-    t: Translation, index: int, w: Tensor, zero_point: Tensor | None, depth: int | None, axes: tuple[int, ...]
+    t: Emission, index: int, w: Tensor, zero_point: Tensor | None, depth: int | None, axes: tuple[int, ...]
 ) -> int | None:
     """The largest absolute sum of the weights that one result takes: of the weights themselves if they are known."""
     weights = _known_weights(t.node.inputs[index], zero_point, axes)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.sizes import Size, sizes_of
 
 __all__ = [
@@ -38,25 +38,25 @@ def at_least(size: Size, least: int) -> Size:
     return max(size, least) if known(size) else tf.maximum(size, least)
 
 
-def channels_to_end(t: Translation, x: Tensor) -> Tensor:
+def channels_to_end(t: Emission, x: Tensor) -> Tensor:
     """Channel-last data of a node that may have channel-first ones."""
     rank = x.shape.rank
     return x if t.channels_last or rank < 3 else tf.transpose(x, [0, *range(2, rank), 1])
 
 
-def channels_to_front(t: Translation, y: Tensor) -> Tensor:
+def channels_to_front(t: Emission, y: Tensor) -> Tensor:
     """Channel-last data in the layout that the node has."""
     rank = y.shape.rank
     return y if t.channels_last or rank < 3 else tf.transpose(y, [0, rank - 1, *range(1, rank - 1)])
 
 
-def spatial_axes(t: Translation, x: Tensor) -> list[int]:
+def spatial_axes(t: Emission, x: Tensor) -> list[int]:
     """The axes that are neither batch nor channels, in the layout that the node has."""
     rank = t.rank(x)
     return list(range(1, rank - 1)) if t.channels_last else list(range(2, rank))
 
 
-def per_channel(t: Translation, vector: Tensor, rank: int) -> Tensor:
+def per_channel(t: Emission, vector: Tensor, rank: int) -> Tensor:
     """A vector over channels, shaped to be broadcast over data of a rank in the layout that the node has."""
     return vector if t.channels_last or rank < 3 else tf.reshape(vector, [-1] + [1] * (rank - 2))
 

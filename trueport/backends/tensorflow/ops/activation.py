@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import erf, is_unsigned, like, widened
 from trueport.fidelity import AGAINST_INPUT, AGAINST_ONE, accumulation, ulps
 from trueport.mapping.declare import maps
@@ -14,22 +14,22 @@ __all__: list[str] = []
 
 
 @maps("Relu", audited=14, error=ulps(0))
-def relu(t: Translation, X: Tensor) -> Tensor:
+def relu(t: Emission, X: Tensor) -> Tensor:
     return tf.nn.relu(X)
 
 
 @maps("LeakyRelu", audited=16)
-def leaky_relu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
+def leaky_relu(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
     return tf.nn.leaky_relu(X, alpha)
 
 
 @maps("PRelu", audited=16)
-def prelu(t: Translation, X: Tensor, slope: Tensor) -> Tensor:
+def prelu(t: Emission, X: Tensor, slope: Tensor) -> Tensor:
     return X if is_unsigned(X) else tf.where(tf.less(X, like(0, X)), slope * X, X)
 
 
 @maps("ThresholdedRelu", audited=22, error=ulps(0))
-def thresholded_relu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
+def thresholded_relu(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
     return tf.where(tf.greater(X, like(alpha, X)), X, like(0, X))
 
 
@@ -37,35 +37,35 @@ def thresholded_relu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
 
 
 @maps("Elu", audited=22, error=accumulation(against=AGAINST_ONE))
-def elu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
+def elu(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
     if alpha == 1:
         return tf.nn.elu(X)
     return widened(lambda x, a: tf.where(x < 0, a * tf.nn.elu(x), x), X, like(alpha, X))
 
 
 @maps("Celu", audited=28, error=accumulation(against=AGAINST_ONE))
-def celu(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
+def celu(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
     # Not elu(x / a) above zero: the quotient may overflow.
     return widened(lambda x, a: tf.where(x < 0, a * tf.nn.elu(x / a), x), X, like(alpha, X))
 
 
 @maps("Selu", audited=22, error=accumulation(against=AGAINST_ONE))
-def selu(t: Translation, X: Tensor, *, alpha: float, gamma: float) -> Tensor:
+def selu(t: Emission, X: Tensor, *, alpha: float, gamma: float) -> Tensor:
     return widened(lambda x, a, g: g * tf.where(x < 0, a * tf.nn.elu(x), x), X, like(alpha, X), like(gamma, X))
 
 
 @maps("Sigmoid", audited=13, error=ulps(6, against=AGAINST_ONE))
-def sigmoid(t: Translation, X: Tensor) -> Tensor:
+def sigmoid(t: Emission, X: Tensor) -> Tensor:
     return tf.sigmoid(X)
 
 
 @maps("HardSigmoid", audited=22, error=accumulation(against=AGAINST_ONE))
-def hard_sigmoid(t: Translation, X: Tensor, *, alpha: float, beta: float) -> Tensor:
+def hard_sigmoid(t: Emission, X: Tensor, *, alpha: float, beta: float) -> Tensor:
     return widened(_hard_sigmoid, X, like(alpha, X), like(beta, X))
 
 
 @maps("HardSwish", audited=22, error=accumulation(against=AGAINST_INPUT))
-def hard_swish(t: Translation, X: Tensor) -> Tensor:
+def hard_swish(t: Emission, X: Tensor) -> Tensor:
     return widened(lambda x, a, b: x * _hard_sigmoid(x, a, b), X, like(1 / 6, X), like(0.5, X))
 
 
@@ -74,12 +74,12 @@ def _hard_sigmoid(x: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
 
 
 @maps("Swish", audited=24, error=ulps(6, against=AGAINST_INPUT))
-def swish(t: Translation, X: Tensor, *, alpha: float) -> Tensor:
+def swish(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
     return widened(_swish, X, *_scale(alpha, X))
 
 
 @maps("SwiGLU", audited=28, error=ulps(7))
-def swiglu(t: Translation, A: Tensor, B: Tensor, *, alpha: float) -> Tensor:
+def swiglu(t: Emission, A: Tensor, B: Tensor, *, alpha: float) -> Tensor:
     return widened(lambda a, b, *scale: _swish(a, *scale) * b, A, B, *_scale(alpha, A))
 
 
@@ -92,7 +92,7 @@ def _swish(x: Tensor, alpha: Tensor | None = None) -> Tensor:
 
 
 @maps("Mish", audited=22, error=ulps(8, against=AGAINST_INPUT))
-def mish(t: Translation, X: Tensor) -> Tensor:
+def mish(t: Emission, X: Tensor) -> Tensor:
     return widened(_mish, X)
 
 
@@ -107,7 +107,7 @@ def _mish(x: Tensor) -> Tensor:
 
 
 @maps("Gelu", audited=20, error=accumulation(against=AGAINST_INPUT))
-def gelu(t: Translation, X: Tensor, *, approximate: str) -> Tensor:
+def gelu(t: Emission, X: Tensor, *, approximate: str) -> Tensor:
     return widened(_gelu_by_tanh if approximate == "tanh" else _gelu, X)
 
 
@@ -120,24 +120,24 @@ def _gelu_by_tanh(x: Tensor) -> Tensor:
 
 
 @maps("Softplus", audited=22, error=ulps(4, against=AGAINST_ONE))
-def softplus(t: Translation, X: Tensor) -> Tensor:
+def softplus(t: Emission, X: Tensor) -> Tensor:
     return tf.math.softplus(X)
 
 
 @maps("Softsign", audited=22, error=ulps(1))
-def softsign(t: Translation, input: Tensor) -> Tensor:
+def softsign(t: Emission, input: Tensor) -> Tensor:
     return tf.nn.softsign(input)
 
 
 @maps("Shrink", audited=9)
-def shrink(t: Translation, input: Tensor, *, bias: float, lambd: float) -> Tensor:
+def shrink(t: Emission, input: Tensor, *, bias: float, lambd: float) -> Tensor:
     zero, step, limit = like(0, input), like(bias, input), like(lambd, input)
     above = tf.where(input > limit, input - step, zero)
     return above if is_unsigned(input) else tf.where(input < -limit, input + step, above)
 
 
 @maps("Softmax", audited=13, error=accumulation())
-def softmax(t: Translation, input: Tensor, *, axis: int) -> Tensor:
+def softmax(t: Emission, input: Tensor, *, axis: int) -> Tensor:
     return widened(lambda x: _softmax(x, axis), input)
 
 
@@ -154,7 +154,7 @@ def _softmax(x: Tensor, axis: int) -> Tensor:
 
 
 @maps("LogSoftmax", audited=13, error=accumulation(against=AGAINST_ONE))
-def log_softmax(t: Translation, input: Tensor, *, axis: int) -> Tensor:
+def log_softmax(t: Emission, input: Tensor, *, axis: int) -> Tensor:
     return widened(lambda x: _log_softmax(x, axis), input)
 
 
@@ -166,7 +166,7 @@ def _log_softmax(x: Tensor, axis: int) -> Tensor:
 
 
 @maps("Hardmax", audited=13, error=ulps(0))
-def hardmax(t: Translation, input: Tensor, *, axis: int) -> Tensor:
+def hardmax(t: Emission, input: Tensor, *, axis: int) -> Tensor:
     largest = tf.equal(input, tf.reduce_max(input, axis, keepdims=True))
     # Not by tf.argmax, which refuses an empty axis.
     order = tf.cumsum(tf.cast(largest, tf.int32), axis)

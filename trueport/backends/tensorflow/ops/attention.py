@@ -8,7 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.kernels.heads import heads_of, inverse_root_of_width, packed_heads
 from trueport.backends.tensorflow.kernels.recurrence import loop
@@ -33,7 +33,7 @@ def _may_be_packed(node: ir.Node) -> bool:
     needs=[known_rank(0, 1, 2, of="its query, key and value", when=_may_be_packed)],
 )
 def attention(
-    t: Translation,
+    t: Emission,
     Q: Tensor,
     K: Tensor,
     V: Tensor,
@@ -76,7 +76,7 @@ def attention(
 
 @maps("FlexAttention", domain="ai.onnx.preview", audited=1, error=accumulation(8, against=AGAINST_DATA))
 def flex_attention(
-    t: Translation,
+    t: Emission,
     Q: Tensor,
     K: Tensor,
     V: Tensor,
@@ -102,7 +102,7 @@ def flex_attention(
     ignores={"chunk_size": "a hint for speed; the recurrence runs step by step"},
 )
 def linear_attention(
-    t: Translation,
+    t: Emission,
     query: Tensor,
     key: Tensor,
     value: Tensor,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import is_unsigned, like
 from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
@@ -12,27 +12,27 @@ __all__: list[str] = []
 
 
 @maps("BitwiseAnd", audited=18, fidelity=BITWISE)
-def bitwise_and(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def bitwise_and(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.bitwise.bitwise_and(A, B)
 
 
 @maps("BitwiseOr", audited=18, fidelity=BITWISE)
-def bitwise_or(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def bitwise_or(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.bitwise.bitwise_or(A, B)
 
 
 @maps("BitwiseXor", audited=18, fidelity=BITWISE)
-def bitwise_xor(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def bitwise_xor(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.bitwise.bitwise_xor(A, B)
 
 
 @maps("BitwiseNot", audited=18, fidelity=BITWISE)
-def bitwise_not(t: Translation, X: Tensor) -> Tensor:
+def bitwise_not(t: Emission, X: Tensor) -> Tensor:
     return tf.bitwise.invert(X)
 
 
 @maps("BitShift", audited=28, fidelity=BITWISE)
-def bit_shift(t: Translation, X: Tensor, Y: Tensor, *, direction: str) -> Tensor:
+def bit_shift(t: Emission, X: Tensor, Y: Tensor, *, direction: str) -> Tensor:
     last = like(8 * X.dtype.size - 1, X)
     # TensorFlow clamps amounts into the width; ONNX shifts everything out, for a negative amount too.
     outside = tf.greater(Y, last) if is_unsigned(Y) else tf.greater(Y, last) | tf.less(Y, like(0, Y))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import sizes_of
 from trueport.fidelity import BITWISE
@@ -13,7 +13,7 @@ __all__: list[str] = []
 
 
 @maps("DepthToSpace", fidelity=BITWISE, audited=28, channels_last=True)
-def depth_to_space(t: Translation, input: Tensor, *, blocksize: int, mode: str) -> Tensor:
+def depth_to_space(t: Emission, input: Tensor, *, blocksize: int, mode: str) -> Tensor:
     b = blocksize
     if t.channels_last:
         if mode == "DCR" and b > 1:
@@ -29,7 +29,7 @@ def depth_to_space(t: Translation, input: Tensor, *, blocksize: int, mode: str) 
 
 
 @maps("SpaceToDepth", fidelity=BITWISE, audited=28, channels_last=True)
-def space_to_depth(t: Translation, input: Tensor, *, blocksize: int, mode: str) -> Tensor:
+def space_to_depth(t: Emission, input: Tensor, *, blocksize: int, mode: str) -> Tensor:
     b = blocksize
     if t.channels_last:
         if mode == "DCR" and b > 1:
@@ -45,7 +45,5 @@ def space_to_depth(t: Translation, input: Tensor, *, blocksize: int, mode: str) 
 
 
 @maps("ReverseSequence", fidelity=BITWISE, audited=28)
-def reverse_sequence(
-    t: Translation, input: Tensor, sequence_lens: Tensor, *, batch_axis: int, time_axis: int
-) -> Tensor:
+def reverse_sequence(t: Emission, input: Tensor, sequence_lens: Tensor, *, batch_axis: int, time_axis: int) -> Tensor:
     return tf.reverse_sequence(input, sequence_lens, seq_axis=time_axis, batch_axis=batch_axis)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.casting import convert, reinterpret
 from trueport.fidelity import BITWISE, EXACT, Limit, ulps
 from trueport.mapping.declare import maps
@@ -14,12 +14,12 @@ __all__: list[str] = []
 
 
 @maps("Cast", audited=28, error=ulps(0))
-def cast(t: Translation, input: Tensor, *, to: int, saturate: int, round_mode: str) -> Tensor:
+def cast(t: Emission, input: Tensor, *, to: int, saturate: int, round_mode: str) -> Tensor:
     return convert(input, t.input_type(0), ir.DataType(to), saturate=bool(saturate), round_mode=round_mode)
 
 
 @maps("CastLike", audited=25, error=ulps(0))
-def cast_like(t: Translation, input: Tensor, target_type: Tensor, *, saturate: int, round_mode: str) -> Tensor:
+def cast_like(t: Emission, input: Tensor, target_type: Tensor, *, saturate: int, round_mode: str) -> Tensor:
     return convert(input, t.input_type(0), t.input_type(1), saturate=bool(saturate), round_mode=round_mode)
 
 
@@ -42,5 +42,5 @@ def _reads_float8e5m2(node: ir.Node) -> bool:
         )
     ],
 )
-def bit_cast(t: Translation, input: Tensor, *, to: int) -> Tensor:
+def bit_cast(t: Emission, input: Tensor, *, to: int) -> Tensor:
     return reinterpret(input, t.input_type(0), ir.DataType(to))

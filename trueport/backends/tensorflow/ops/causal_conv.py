@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, accumulation
@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 @maps("CausalConvWithState", audited=27, error=accumulation(4, against=AGAINST_DATA), reordered=("weight",))
 def causal_conv_with_state(
-    t: Translation,
+    t: Emission,
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None,

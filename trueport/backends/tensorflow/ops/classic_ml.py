@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.scores import as_rows, labelled, transformed, two_columns
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import size_of
@@ -20,7 +20,7 @@ _ML = "ai.onnx.ml"
 
 
 @maps("Binarizer", domain=_ML, fidelity=BITWISE, audited=1)
-def binarizer(t: Translation, X: Tensor, *, threshold: float) -> Tensor:
+def binarizer(t: Emission, X: Tensor, *, threshold: float) -> Tensor:
     if X.dtype.is_integer:
         # x > t is x > floor(t) among integers; a threshold beyond the type's range is met by all or by none.
         limits = np.iinfo(X.dtype.as_numpy_dtype)
@@ -32,7 +32,7 @@ def binarizer(t: Translation, X: Tensor, *, threshold: float) -> Tensor:
 
 @maps("Imputer", domain=_ML, fidelity=BITWISE, audited=1)
 def imputer(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     imputed_value_floats: list[float] | None,
@@ -50,14 +50,14 @@ def imputer(
 
 
 @maps("Scaler", domain=_ML, error=ulps(2), audited=1)
-def scaler(t: Translation, X: Tensor, *, offset: list[float] | None, scale: list[float] | None) -> Tensor:
+def scaler(t: Emission, X: Tensor, *, offset: list[float] | None, scale: list[float] | None) -> Tensor:
     dtype = tf.float64 if X.dtype == tf.float64 else tf.float32
     centred = tf.cast(X, dtype) - tf.constant(offset or [0.0], dtype)
     return tf.cast(centred * tf.constant(scale or [1.0], dtype), tf.float32)
 
 
 @maps("Normalizer", domain=_ML, error=accumulation(4), audited=1)
-def normalizer(t: Translation, X: Tensor, *, norm: str) -> Tensor:
+def normalizer(t: Emission, X: Tensor, *, norm: str) -> Tensor:
     x = tf.cast(X, tf.float32)
     if norm == "MAX":
         # Not of the magnitudes: the specification divides by max(X). NaN takes no part.
@@ -76,7 +76,7 @@ def _or_one(divisor: Tensor) -> Tensor:
 
 @maps("LinearRegressor", domain=_ML, error=accumulation(against=AGAINST_DATA), audited=1)
 def linear_regressor(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     coefficients: list[float] | None,
@@ -95,7 +95,7 @@ def linear_regressor(
     ignores={"multi_class": "runtimes do not read it: the scores are the same for one against all and multinomial"},
 )
 def linear_classifier(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     classlabels_ints: list[int] | None,

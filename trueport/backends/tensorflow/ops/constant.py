@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import is_native
 from trueport.backends.tensorflow.build.weights import as_numpy
 from trueport.fidelity import BITWISE
@@ -19,14 +19,14 @@ __all__: list[str] = []
 
 
 @maps("Identity", audited=25, fidelity=BITWISE)
-def identity(t: Translation, input: Any) -> Any:
+def identity(t: Emission, input: Any) -> Any:
     # The value itself, not a copy: nothing changes in place, and what is known of it stays known.
     return input
 
 
 @maps("Constant", audited=25, fidelity=BITWISE, ignores={"sparse_value": "made dense where the model is read"})
 def constant(
-    t: Translation,
+    t: Emission,
     *,
     value: ir.TensorProtocol | None,
     value_float: float | None,
@@ -43,7 +43,7 @@ def constant(
 
 
 @maps("ConstantOfShape", audited=25, fidelity=BITWISE)
-def constant_of_shape(t: Translation, input: Tensor, *, value: ir.TensorProtocol | None) -> Tensor:
+def constant_of_shape(t: Emission, input: Tensor, *, value: ir.TensorProtocol | None) -> Tensor:
     dtype = t.output_dtype()
     fill = np.zeros([], np.float32) if value is None else as_numpy(value).reshape([])
     if t.output_type() in NARROW_INTEGERS and is_native(t.output_type()):

@@ -8,7 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.build.passage import narrowed, wide_dtype, widened
 from trueport.backends.tensorflow.kernels import lists
@@ -24,7 +24,7 @@ _ENDLESS = 2**31 - 1
 
 
 @maps("If", fidelity=BITWISE, audited=25)
-def if_(t: Translation, cond: Tensor, *, then_branch: ir.Graph, else_branch: ir.Graph) -> list[Any]:
+def if_(t: Emission, cond: Tensor, *, then_branch: ir.Graph, else_branch: ir.Graph) -> list[Any]:
     known = t.static(cond)
     if known is not None:
         return t.run(then_branch if known.item() else else_branch)
@@ -37,7 +37,7 @@ def if_(t: Translation, cond: Tensor, *, then_branch: ir.Graph, else_branch: ir.
 
 
 @maps("Loop", fidelity=BITWISE, audited=25, static=("M", "cond"))
-def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any, body: ir.Graph) -> list[Any]:
+def loop(t: Emission, M: Tensor | None, cond: Tensor | None, *v_initial: Any, body: ir.Graph) -> list[Any]:
     limit, most = _limit(t, M)
     going = tf.constant(True) if cond is None else tf.reshape(cond, [])
     width = len(v_initial)
@@ -73,7 +73,7 @@ def loop(t: Translation, M: Tensor | None, cond: Tensor | None, *v_initial: Any,
 
 @maps("Scan", fidelity=BITWISE, audited=25)
 def scan(
-    t: Translation,
+    t: Emission,
     *initial_state_and_scan_inputs: Any,
     body: ir.Graph,
     num_scan_inputs: int,
@@ -125,7 +125,7 @@ def _while(
     return tf.while_loop(more, advance, (start, made), shape_invariants=invariants, maximum_iterations=limit)
 
 
-def _limit(t: Translation, M: Tensor | None) -> tuple[Tensor | None, int | None]:
+def _limit(t: Emission, M: Tensor | None) -> tuple[Tensor | None, int | None]:
     """The most steps that the loop may take, and that number where it is known."""
     known = t.static(M)
     if known is None:
@@ -134,7 +134,7 @@ def _limit(t: Translation, M: Tensor | None) -> tuple[Tensor | None, int | None]
     return tf.constant(most, tf.int64), most
 
 
-def _never_ends(t: Translation, cond: Tensor, body: ir.Graph) -> bool:
+def _never_ends(t: Emission, cond: Tensor, body: ir.Graph) -> bool:
     """Whether the condition holds at every step: exporters write a counted loop with one that is always true."""
     known = t.static(cond)
     after = body.outputs[0]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.convolution import convolve
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.shapes import of_rank
@@ -37,7 +37,7 @@ def _is_sliced(node: ir.Node) -> bool:
     channels_last=True,
 )
 def conv(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     W: Tensor,
     B: Tensor | None,
@@ -77,7 +77,7 @@ def _convolve_any(x: Tensor, w: Tensor, window: Window, groups: int, bias: Tenso
     return convolve(some, w, window, groups, bias)[:samples]
 
 
-def _may_be_empty(t: Translation) -> bool:
+def _may_be_empty(t: Emission) -> bool:
     """Whether there may be no samples: none are given, or their number is found at run time (regions, detections)."""
     value = t.node.inputs[0]
     given_none = value is not None and value.shape is not None and value.shape[0] == 0

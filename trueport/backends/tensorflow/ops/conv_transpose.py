@@ -8,7 +8,7 @@ from dataclasses import replace
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import Size, sizes_of
@@ -44,7 +44,7 @@ def _is_sliced(node: ir.Node) -> bool:
     channels_last=True,
 )
 def conv_transpose(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     W: Tensor,
     B: Tensor | None,

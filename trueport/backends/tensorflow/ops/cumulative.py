@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 
@@ -13,12 +13,12 @@ __all__: list[str] = []
 
 
 @maps("CumSum", audited=14, error=accumulation(against=AGAINST_TERMS), static=("axis",))
-def cum_sum(t: Translation, x: Tensor, axis: Tensor, *, exclusive: int, reverse: int) -> Tensor:
+def cum_sum(t: Emission, x: Tensor, axis: Tensor, *, exclusive: int, reverse: int) -> Tensor:
     return _running(tf.cumsum, x, axis, exclusive, reverse)
 
 
 @maps("CumProd", audited=26, error=accumulation(), static=("axis",))
-def cum_prod(t: Translation, x: Tensor, axis: Tensor, *, exclusive: int, reverse: int) -> Tensor:
+def cum_prod(t: Emission, x: Tensor, axis: Tensor, *, exclusive: int, reverse: int) -> Tensor:
     return _running(tf.math.cumprod, x, axis, exclusive, reverse)
 
 

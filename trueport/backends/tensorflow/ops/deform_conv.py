@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.sizes import Size, size_of, sizes_of
 from trueport.backends.tensorflow.kernels.spatial import Window, known, window_of
@@ -20,7 +20,7 @@ __all__: list[str] = []
 
 @maps("DeformConv", needs=[known_rank(0), known_kernel(1)], audited=22, error=accumulation(8, 4, against=AGAINST_DATA))
 def deform_conv(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     W: Tensor,
     offset: Tensor,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.draws import uniform
 from trueport.fidelity import LOSSY, Limit, ulps
 from trueport.mapping.declare import maps
@@ -41,7 +41,7 @@ def _trains(node: ir.Node) -> bool:
     ],
 )
 def dropout(
-    t: Translation, data: Tensor, ratio: Tensor | None, training_mode: Tensor | None, *, seed: int | None
+    t: Emission, data: Tensor, ratio: Tensor | None, training_mode: Tensor | None, *, seed: int | None
 ) -> tuple[Tensor, Tensor]:
     everything = tf.ones(tf.shape(data), tf.bool)
     training = None if training_mode is None else t.static(training_mode)

@@ -7,7 +7,7 @@ import functools
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels import numeric
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.numeric import is_half, is_integer, is_unsigned, like, via, widened
@@ -19,7 +19,7 @@ __all__: list[str] = []
 
 
 @maps("Add", audited=14, error=ulps(0))
-def add(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def add(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     for product, bias in ((A, B), (B, A)):
         if (made := plus_bias(product, bias)) is not None:
             return made
@@ -27,17 +27,17 @@ def add(t: Translation, A: Tensor, B: Tensor) -> Tensor:
 
 
 @maps("Sub", audited=14, error=ulps(0))
-def sub(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def sub(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.subtract(A, B)
 
 
 @maps("Mul", audited=14, error=ulps(0))
-def mul(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def mul(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.multiply(A, B)
 
 
 @maps("Div", audited=14, error=ulps(0))
-def div(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def div(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     if not is_integer(A):
         return tf.divide(A, B)
     divisor, flipped = _without_minus_one(t, B)
@@ -46,7 +46,7 @@ def div(t: Translation, A: Tensor, B: Tensor) -> Tensor:
 
 
 @maps("Mod", audited=28, error=ulps(1))
-def mod(t: Translation, A: Tensor, B: Tensor, *, fmod: int) -> Tensor:
+def mod(t: Emission, A: Tensor, B: Tensor, *, fmod: int) -> Tensor:
     if not is_integer(A):
         return widened(_truncated_mod if fmod else _floored_mod, A, B)
     divisor, flipped = _without_minus_one(t, B)
@@ -59,7 +59,7 @@ def mod(t: Translation, A: Tensor, B: Tensor, *, fmod: int) -> Tensor:
     return remainder if flipped is None else tf.where(flipped, like(0, A), remainder)
 
 
-def _without_minus_one(t: Translation, divisor: Tensor) -> tuple[Tensor, Tensor | None]:
+def _without_minus_one(t: Emission, divisor: Tensor) -> tuple[Tensor, Tensor | None]:
     """The divisor with -1 replaced by 1, and where it was: the least integer by -1 traps the processor."""
     known = t.static(divisor)
     if is_unsigned(divisor) or (known is not None and not np.any(known == -1)):
@@ -81,28 +81,28 @@ def _truncated_mod(a: Tensor, b: Tensor) -> Tensor:
 
 
 @maps("Neg", audited=13, error=ulps(0))
-def neg(t: Translation, X: Tensor) -> Tensor:
+def neg(t: Emission, X: Tensor) -> Tensor:
     return tf.negative(X)
 
 
 @maps("Abs", audited=13, error=ulps(0))
-def abs_(t: Translation, X: Tensor) -> Tensor:
+def abs_(t: Emission, X: Tensor) -> Tensor:
     return X if is_unsigned(X) else tf.abs(X)
 
 
 @maps("Sign", audited=13, error=ulps(0))
-def sign(t: Translation, input: Tensor) -> Tensor:
+def sign(t: Emission, input: Tensor) -> Tensor:
     return tf.minimum(input, like(1, input)) if is_unsigned(input) else tf.sign(input)
 
 
 @maps("Reciprocal", audited=13, error=ulps(0))
-def reciprocal(t: Translation, X: Tensor) -> Tensor:
+def reciprocal(t: Emission, X: Tensor) -> Tensor:
     # Division is rounded right; tf.math.reciprocal, which the optimizer would put for 1 / x, refines an estimate.
     return tf.divide(opaque(like(1, X)), X)
 
 
 @maps("Sqrt", audited=13, error=ulps(0))
-def sqrt(t: Translation, X: Tensor) -> Tensor:
+def sqrt(t: Emission, X: Tensor) -> Tensor:
     return tf.sqrt(X)
 
 
@@ -110,57 +110,57 @@ def sqrt(t: Translation, X: Tensor) -> Tensor:
 
 
 @maps("Exp", audited=13, error=ulps(1))
-def exp(t: Translation, input: Tensor) -> Tensor:
+def exp(t: Emission, input: Tensor) -> Tensor:
     return tf.exp(input)
 
 
 @maps("Log", audited=13, error=ulps(2, against=AGAINST_ONE))
-def log(t: Translation, input: Tensor) -> Tensor:
+def log(t: Emission, input: Tensor) -> Tensor:
     return tf.math.log(input)
 
 
 @maps("Erf", audited=13, error=ulps(3, against=AGAINST_ONE))
-def erf(t: Translation, input: Tensor) -> Tensor:
+def erf(t: Emission, input: Tensor) -> Tensor:
     return numeric.erf(input)
 
 
 @maps("Ceil", audited=13, error=ulps(0))
-def ceil(t: Translation, X: Tensor) -> Tensor:
+def ceil(t: Emission, X: Tensor) -> Tensor:
     return tf.math.ceil(X)
 
 
 @maps("Floor", audited=13, error=ulps(0))
-def floor(t: Translation, X: Tensor) -> Tensor:
+def floor(t: Emission, X: Tensor) -> Tensor:
     return tf.floor(X)
 
 
 @maps("Round", audited=22, error=ulps(0))
-def round_(t: Translation, X: Tensor) -> Tensor:
+def round_(t: Emission, X: Tensor) -> Tensor:
     return tf.round(X)
 
 
 @maps("Max", audited=13, error=ulps(0))
-def max_(t: Translation, *data_0: Tensor) -> Tensor:
+def max_(t: Emission, *data_0: Tensor) -> Tensor:
     return functools.reduce(tf.maximum, data_0)
 
 
 @maps("Min", audited=13, error=ulps(0))
-def min_(t: Translation, *data_0: Tensor) -> Tensor:
+def min_(t: Emission, *data_0: Tensor) -> Tensor:
     return functools.reduce(tf.minimum, data_0)
 
 
 @maps("Sum", audited=13, error=accumulation(against=AGAINST_TERMS))
-def sum_(t: Translation, *data_0: Tensor) -> Tensor:
+def sum_(t: Emission, *data_0: Tensor) -> Tensor:
     return widened(lambda *terms: functools.reduce(tf.add, terms), *data_0)
 
 
 @maps("Mean", audited=13, error=accumulation(against=AGAINST_TERMS))
-def mean(t: Translation, *data_0: Tensor) -> Tensor:
+def mean(t: Emission, *data_0: Tensor) -> Tensor:
     return widened(lambda *terms: functools.reduce(tf.add, terms) / like(len(terms), terms[0]), *data_0)
 
 
 @maps("Clip", audited=13, error=ulps(0), static=("min", "max"))
-def clip(t: Translation, input: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
+def clip(t: Emission, input: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     if (_scalar(t, min), _scalar(t, max)) == (0, 6) and not is_integer(input):
         return tf.nn.relu6(input)
     # In this order the greater wins where the limits cross.
@@ -168,7 +168,7 @@ def clip(t: Translation, input: Tensor, min: Tensor | None, max: Tensor | None) 
     return x if max is None and is_integer(input) else tf.minimum(x, _limit(max, input.dtype.max, input))
 
 
-def _scalar(t: Translation, limit: Tensor | None) -> float | None:
+def _scalar(t: Emission, limit: Tensor | None) -> float | None:
     known = t.static(limit)
     return None if known is None else known.item()
 
@@ -179,7 +179,7 @@ def _limit(given: Tensor | None, own: float, x: Tensor) -> Tensor:
 
 
 @maps("Pow", audited=15, error=ulps(4), static=("Y",))
-def pow_(t: Translation, X: Tensor, Y: Tensor) -> Tensor:
+def pow_(t: Emission, X: Tensor, Y: Tensor) -> Tensor:
     if is_integer(X):
         return _integer_power(X, Y) if is_integer(Y) else via(tf.float64, tf.pow, X, Y)
     known = t.static(Y)

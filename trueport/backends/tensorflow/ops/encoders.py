@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import MapRows, Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, MapRows, Tensor
 from trueport.backends.tensorflow.build.weights import as_numpy
 from trueport.backends.tensorflow.kernels.lookup import index_of, translated
 from trueport.fidelity import BITWISE, ulps
@@ -21,7 +21,7 @@ _ML = "ai.onnx.ml"
 
 @maps("LabelEncoder", domain=_ML, fidelity=BITWISE, audited=4)
 def label_encoder(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     default_float: float,
@@ -58,7 +58,7 @@ def _first_given(*tables: tuple[Any, Any]) -> np.ndarray:
 
 @maps("CategoryMapper", domain=_ML, fidelity=BITWISE, audited=1)
 def category_mapper(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     cats_int64s: list[int],
@@ -76,7 +76,7 @@ def category_mapper(
 
 @maps("OneHotEncoder", domain=_ML, fidelity=BITWISE, audited=1)
 def one_hot_encoder(
-    t: Translation, X: Tensor, *, cats_int64s: list[int] | None, cats_strings: list[str] | None, zeros: int
+    t: Emission, X: Tensor, *, cats_int64s: list[int] | None, cats_strings: list[str] | None, zeros: int
 ) -> Tensor:
     categories = cats_strings if X.dtype == tf.string else cats_int64s
     assert categories is not None
@@ -93,7 +93,7 @@ def one_hot_encoder(
 
 
 @maps("FeatureVectorizer", domain=_ML, error=ulps(0), audited=1)
-def feature_vectorizer(t: Translation, *X: Tensor, inputdimensions: list[int] | None) -> Tensor:
+def feature_vectorizer(t: Emission, *X: Tensor, inputdimensions: list[int] | None) -> Tensor:
     columns = [_columns(x) for x in X]
     if inputdimensions is not None:
         columns = [
@@ -111,21 +111,21 @@ def _columns(x: Tensor) -> Tensor:
 
 
 @maps("ArrayFeatureExtractor", domain=_ML, fidelity=BITWISE, audited=1)
-def array_feature_extractor(t: Translation, X: Tensor, Y: Tensor) -> Tensor:
+def array_feature_extractor(t: Emission, X: Tensor, Y: Tensor) -> Tensor:
     rows = X[tf.newaxis] if X.shape.rank == 1 else X
     return tf.gather(rows, tf.reshape(Y, [-1]), axis=-1)
 
 
 @maps("DictVectorizer", domain=_ML, fidelity=BITWISE, audited=1)
 def dict_vectorizer(
-    t: Translation, X: MapRows, *, int64_vocabulary: list[int] | None, string_vocabulary: list[str] | None
+    t: Emission, X: MapRows, *, int64_vocabulary: list[int] | None, string_vocabulary: list[str] | None
 ) -> Tensor:
     vocabulary = np.array(string_vocabulary, object) if string_vocabulary else np.array(int64_vocabulary, np.int64)
     return _spread(index_of(X.keys, vocabulary), X.values, len(vocabulary), _zero(X.values.dtype))
 
 
 @maps("CastMap", domain=_ML, error=ulps(0), audited=1)
-def cast_map(t: Translation, X: MapRows, *, cast_to: str, map_form: str, max_map: int) -> Tensor:
+def cast_map(t: Emission, X: MapRows, *, cast_to: str, map_form: str, max_map: int) -> Tensor:
     dtype = {"TO_FLOAT": tf.float32, "TO_INT64": tf.int64, "TO_STRING": tf.string}[cast_to]
     values = _converted(X.values, dtype)
     if map_form == "DENSE":
@@ -154,7 +154,7 @@ def _spread(places: Tensor, values: Tensor, width: int, filler: Any) -> Tensor:
 
 @maps("ZipMap", domain=_ML, fidelity=BITWISE, audited=1)
 def zip_map(
-    t: Translation, X: Tensor, *, classlabels_int64s: list[int] | None, classlabels_strings: list[str] | None
+    t: Emission, X: Tensor, *, classlabels_int64s: list[int] | None, classlabels_strings: list[str] | None
 ) -> MapRows:
     keys = tf.constant(classlabels_strings) if classlabels_strings else tf.constant(classlabels_int64s, tf.int64)
     return MapRows(keys, X[tf.newaxis] if X.shape.rank == 1 else X)

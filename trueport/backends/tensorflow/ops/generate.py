@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import BITWISE, ulps
@@ -15,14 +15,14 @@ __all__: list[str] = []
 
 
 @maps("Trilu", fidelity=BITWISE, audited=14, static=("k",))
-def trilu(t: Translation, input: Tensor, k: Tensor | None, *, upper: int) -> Tensor:
+def trilu(t: Emission, input: Tensor, k: Tensor | None, *, upper: int) -> Tensor:
     diagonal = tf.zeros([], tf.int64) if k is None else tf.reshape(k, [])
     offsets = _offsets(input)
     return tf.where(offsets >= diagonal if upper else offsets <= diagonal, input, tf.zeros([], input.dtype))
 
 
 @maps("EyeLike", fidelity=BITWISE, audited=22)
-def eye_like(t: Translation, input: Tensor, *, dtype: int | None, k: int) -> Tensor:
+def eye_like(t: Emission, input: Tensor, *, dtype: int | None, k: int) -> Tensor:
     wanted = input.dtype if dtype is None else tf_dtype(ir.DataType(dtype))
     return tf.cast(_offsets(input) == k, wanted)
 
@@ -34,7 +34,7 @@ def _offsets(matrix: Tensor) -> Tensor:
 
 
 @maps("Range", error=ulps(1), audited=27, static=("start", "limit", "delta"))
-def range_(t: Translation, start: Tensor, limit: Tensor, delta: Tensor, *, stash_type: int) -> Tensor:
+def range_(t: Emission, start: Tensor, limit: Tensor, delta: Tensor, *, stash_type: int) -> Tensor:
     dtype = start.dtype
     start, limit, delta = (tf.reshape(bound, []) for bound in (start, limit, delta))
     if dtype.is_integer:

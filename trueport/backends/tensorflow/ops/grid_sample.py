@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.resampling import cubic_weights, mixed_strings
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import size_of
@@ -39,7 +39,7 @@ _MIXED = mixed_strings(
     error=accumulation(16, 8, against=AGAINST_PLACES),
     limits=[_MIXED],
 )
-def grid_sample(t: Translation, X: Tensor, grid: Tensor, *, align_corners: int, mode: str, padding_mode: str) -> Tensor:
+def grid_sample(t: Emission, X: Tensor, grid: Tensor, *, align_corners: int, mode: str, padding_mode: str) -> Tensor:
     X = of_rank(X, t.rank(X, grid))
     if mode == "nearest":
         return _sampled(X, _taps(X, grid, mode, padding_mode, align_corners), grid)
@@ -62,7 +62,7 @@ def _axes_are_unknown(node: ir.Node) -> bool:
     error=accumulation(4, against=AGAINST_DATA),
     static=("size",),
 )
-def affine_grid(t: Translation, theta: Tensor, size: Tensor, *, align_corners: int) -> Tensor:
+def affine_grid(t: Emission, theta: Tensor, size: Tensor, *, align_corners: int) -> Tensor:
     wide = tf.float64 if theta.dtype == tf.float64 else tf.float32
     theta = of_rank(theta, 3)
     entries = None if size.shape.rank is None else size.shape[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.pixmaps import is_plain_tiff, read_pnm, read_tiff, starts_with
 from trueport.fidelity import LOSSY
 from trueport.mapping.declare import maps
@@ -18,7 +18,7 @@ __all__: list[str] = []
     because="TensorFlow decodes no JPEG 2000 and only uncompressed TIFF and binary PNM: others give an empty image; "
     "a damaged file stops the run instead of giving one",
 )
-def image_decoder(t: Translation, encoded_stream: Tensor, *, pixel_format: str) -> Tensor:
+def image_decoder(t: Emission, encoded_stream: Tensor, *, pixel_format: str) -> Tensor:
     data = tf.reshape(encoded_stream, [-1])
     content = tf.strings.reduce_join(tf.gather(tf.constant([bytes([i]) for i in range(256)]), tf.cast(data, tf.int32)))
     nothing = tf.zeros([0, 0, 3], tf.uint8)

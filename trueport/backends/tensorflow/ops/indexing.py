@@ -6,7 +6,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.indices import dynamic_window, element_positions, from_front, static_window
 from trueport.backends.tensorflow.kernels.shapes import picked_entries, shape_of
 from trueport.backends.tensorflow.kernels.sizes import size_of
@@ -19,7 +19,7 @@ __all__: list[str] = []
 
 @maps("Slice", fidelity=BITWISE, audited=13, static=("starts", "ends", "axes", "steps"))
 def slice_(
-    t: Translation, data: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
+    t: Emission, data: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
 ) -> Tensor:
     count = starts.shape[0]
     known_axes = np.arange(count or 0) if axes is None else t.static(axes)
@@ -37,13 +37,13 @@ def slice_(
     return static_window(*bounds, known_axes.tolist(), known_steps.tolist(), data.shape.rank).of(data)
 
 
-def _scalars(t: Translation, vector: Tensor) -> list[int | Tensor]:
+def _scalars(t: Emission, vector: Tensor) -> list[int | Tensor]:
     known = t.static(vector)
     return list(tf.unstack(tf.cast(vector, tf.int64)) if known is None else known.tolist())
 
 
 @maps("Gather", fidelity=BITWISE, audited=13)
-def gather(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+def gather(t: Emission, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
     at = t.static(indices) if data.shape.rank == 1 else None
     known = None if at is None else picked_entries(data, at)
     if known is not None:
@@ -55,7 +55,7 @@ def gather(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tenso
 
 
 @maps("GatherElements", fidelity=BITWISE, audited=13)
-def gather_elements(t: Translation, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
+def gather_elements(t: Emission, data: Tensor, indices: Tensor, *, axis: int) -> Tensor:
     return tf.gather(tf.reshape(data, [-1]), element_positions(data, indices, axis))
 
 
@@ -69,7 +69,7 @@ def _has_batches(node: ir.Node) -> bool:
     audited=13,
     needs=[known_rank(0, when=_has_batches), known_rank(1, of="its indices", when=_has_batches)],
 )
-def gather_nd(t: Translation, data: Tensor, indices: Tensor, *, batch_dims: int) -> Tensor:
+def gather_nd(t: Emission, data: Tensor, indices: Tensor, *, batch_dims: int) -> Tensor:
     if batch_dims:
         t.rank(data)
         t.rank(indices, of="its indices")

@@ -8,7 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.casting import convert
 from trueport.backends.tensorflow.kernels.integer_sums import integer_conv, integer_matmul, matmul, per_row
 from trueport.backends.tensorflow.kernels.linear_quantization import combined_scale, requantize
@@ -28,14 +28,14 @@ _D = ir.DataType
 
 @maps("MatMulInteger", audited=10, error=ulps(0))
 def mat_mul_integer(
-    t: Translation, A: Tensor, B: Tensor, a_zero_point: Tensor | None, b_zero_point: Tensor | None
+    t: Emission, A: Tensor, B: Tensor, a_zero_point: Tensor | None, b_zero_point: Tensor | None
 ) -> Tensor:
     return integer_matmul(t, A, B, a_zero_point, b_zero_point, weight=1)
 
 
 @maps("QLinearMatMul", audited=21, error=ulps(0))
 def qlinear_mat_mul(
-    t: Translation,
+    t: Emission,
     a: Tensor,
     a_scale: Tensor,
     a_zero_point: Tensor,
@@ -63,7 +63,7 @@ def qlinear_mat_mul(
     channels_last=True,
 )
 def conv_integer(
-    t: Translation,
+    t: Emission,
     x: Tensor,
     w: Tensor,
     x_zero_point: Tensor | None,
@@ -103,7 +103,7 @@ def conv_integer(
     channels_last=True,
 )
 def qlinear_conv(
-    t: Translation,
+    t: Emission,
     x: Tensor,
     x_scale: Tensor,
     x_zero_point: Tensor,
@@ -146,7 +146,7 @@ def qlinear_conv(
     error=ulps(0),
 )
 def qlinear_conv_of_either_layout(
-    t: Translation,
+    t: Emission,
     x: Tensor,
     x_scale: Tensor,
     x_zero_point: Tensor,
@@ -185,12 +185,12 @@ def qlinear_conv_of_either_layout(
     return made if channels_last else channels_to_front(t, made)
 
 
-def _rank(t: Translation, x: Tensor, w: Tensor) -> int:
+def _rank(t: Emission, x: Tensor, w: Tensor) -> int:
     return t.rank(w, x, of="its kernel and data")
 
 
 def _conv(
-    t: Translation,
+    t: Emission,
     x: Tensor,
     x_zero_point: Tensor | None,
     w_zero_point: Tensor | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import via, widened
 from trueport.backends.tensorflow.kernels.rows import rows_times_matrix
 from trueport.fidelity import AGAINST_DATA, AGAINST_TERMS, accumulation
@@ -18,13 +18,13 @@ _LARGE_BYTES = 1 << 20
 
 
 @maps("MatMul", audited=13, error=accumulation(against=AGAINST_TERMS))
-def matmul(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def matmul(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return _multiplied(_matmul, A, B)
 
 
 @maps("Gemm", audited=13, error=accumulation(against=AGAINST_TERMS), reordered=("B",))
 def gemm(
-    t: Translation,
+    t: Emission,
     A: Tensor,
     B: Tensor,
     C: Tensor | None,
@@ -45,7 +45,7 @@ def gemm(
     return _multiplied(apply, A, b, *(() if C is None else (C,)))
 
 
-def _right_side(t: Translation, turned: bool) -> tuple[Tensor, bool]:
+def _right_side(t: Emission, turned: bool) -> tuple[Tensor, bool]:
     """The second matrix, and whether it must still be transposed.
 
     A large weight of its own is stored as ``[in, out]``, which TensorFlow's product reads faster.
@@ -57,12 +57,12 @@ def _right_side(t: Translation, turned: bool) -> tuple[Tensor, bool]:
 
 
 @maps("Einsum", audited=28, error=accumulation(against=AGAINST_TERMS))
-def einsum(t: Translation, *Inputs: Tensor, equation: str) -> Tensor:
+def einsum(t: Emission, *Inputs: Tensor, equation: str) -> Tensor:
     return _multiplied(lambda *operands: tf.einsum(equation.replace(" ", ""), *operands), *Inputs)
 
 
 @maps("Det", audited=22, error=accumulation(against=AGAINST_DATA))
-def det(t: Translation, X: Tensor) -> Tensor:
+def det(t: Emission, X: Tensor) -> Tensor:
     return widened(tf.linalg.det, X)
 
 

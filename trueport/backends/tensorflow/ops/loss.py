@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank
@@ -13,14 +13,14 @@ __all__: list[str] = []
 
 @maps("NegativeLogLikelihoodLoss", needs=[known_rank(0)], audited=22, error=accumulation(2))
 def negative_log_likelihood_loss(
-    t: Translation, input: Tensor, target: Tensor, weight: Tensor | None, *, ignore_index: int | None, reduction: str
+    t: Emission, input: Tensor, target: Tensor, weight: Tensor | None, *, ignore_index: int | None, reduction: str
 ) -> Tensor:
     return _nll(_classes_last(t, input), target, weight, ignore_index, reduction)
 
 
 @maps("SoftmaxCrossEntropyLoss", needs=[known_rank(0)], audited=13, error=accumulation(4))
 def softmax_cross_entropy_loss(
-    t: Translation, scores: Tensor, labels: Tensor, weights: Tensor | None, *, ignore_index: int | None, reduction: str
+    t: Emission, scores: Tensor, labels: Tensor, weights: Tensor | None, *, ignore_index: int | None, reduction: str
 ) -> list[Tensor]:
     last = _classes_last(t, scores)
     wide = tf.cast(last, tf.float64 if last.dtype == tf.float64 else tf.float32)
@@ -30,7 +30,7 @@ def softmax_cross_entropy_loss(
     return [loss, tf.transpose(log_prob, [0, rank - 1, *range(1, rank - 1)]) if rank > 2 else log_prob]
 
 
-def _classes_last(t: Translation, x: Tensor) -> Tensor:
+def _classes_last(t: Emission, x: Tensor) -> Tensor:
     rank = t.rank(x)
     return tf.transpose(x, [0, *range(2, rank), 1]) if rank > 2 else x
 

@@ -8,7 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.kernels.barrier import before_batch_norm
 from trueport.backends.tensorflow.kernels.numeric import widened
@@ -30,7 +30,7 @@ __all__: list[str] = []
     channels_last=True,
 )
 def batch_normalization(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     scale: Tensor,
     B: Tensor,
@@ -54,7 +54,7 @@ def batch_normalization(
 
 
 def _normalize_channels(
-    t: Translation, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, epsilon: float
+    t: Emission, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, variance: Tensor, epsilon: float
 ) -> Tensor:
     rank = t.rank(x)
     if t.channels_last and rank == 4 and x.dtype == tf.float32:
@@ -78,7 +78,7 @@ def _normalize_channels(
     error=accumulation(8, against=AGAINST_DATA),
     channels_last=True,
 )
-def instance_normalization(t: Translation, input: Tensor, scale: Tensor, B: Tensor, *, epsilon: float) -> Tensor:
+def instance_normalization(t: Emission, input: Tensor, scale: Tensor, B: Tensor, *, epsilon: float) -> Tensor:
     axes = spatial_axes(t, input)
 
     def apply(x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ def instance_normalization(t: Translation, input: Tensor, scale: Tensor, B: Tens
     channels_last=True,
 )
 def group_normalization(
-    t: Translation, X: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float, num_groups: int, stash_type: int
+    t: Emission, X: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float, num_groups: int, stash_type: int
 ) -> Tensor:
     rank = t.rank(X)
     at = rank - 1 if t.channels_last else 1
@@ -112,7 +112,7 @@ def group_normalization(
 
 @maps("LayerNormalization", audited=17, error=accumulation(8, against=AGAINST_DATA))
 def layer_normalization(
-    t: Translation, X: Tensor, Scale: Tensor, B: Tensor | None, *, axis: int, epsilon: float, stash_type: int
+    t: Emission, X: Tensor, Scale: Tensor, B: Tensor | None, *, axis: int, epsilon: float, stash_type: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     axes = _from_axis(X, axis)
     x = tf.cast(X, tf_dtype(ir.DataType(stash_type)))
@@ -124,9 +124,7 @@ def layer_normalization(
 
 
 @maps("RMSNormalization", audited=23, error=accumulation(8))
-def rms_normalization(
-    t: Translation, X: Tensor, scale: Tensor, *, axis: int, epsilon: float, stash_type: int
-) -> Tensor:
+def rms_normalization(t: Emission, X: Tensor, scale: Tensor, *, axis: int, epsilon: float, stash_type: int) -> Tensor:
     x = tf.cast(X, tf_dtype(ir.DataType(stash_type)))
     mean = tf.reduce_mean(tf.square(x), _from_axis(X, axis), keepdims=True)
     return tf.cast(x * tf.math.rsqrt(mean + epsilon), scale.dtype) * scale
@@ -146,7 +144,7 @@ def _standardized(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
 
 
 @maps("MeanVarianceNormalization", audited=13, error=accumulation(8, against=AGAINST_STEPS))
-def mean_variance_normalization(t: Translation, X: Tensor, *, axes: Sequence[int]) -> Tensor:
+def mean_variance_normalization(t: Emission, X: Tensor, *, axes: Sequence[int]) -> Tensor:
     def apply(x: Tensor) -> Tensor:
         mean = tf.reduce_mean(x, axes, keepdims=True)
         spread = tf.sqrt(tf.reduce_mean(tf.square(x), axes, keepdims=True) - tf.square(mean))
@@ -156,7 +154,7 @@ def mean_variance_normalization(t: Translation, X: Tensor, *, axes: Sequence[int
 
 
 @maps("LpNormalization", audited=22, error=accumulation(4))
-def lp_normalization(t: Translation, input: Tensor, *, axis: int, p: int) -> Tensor:
+def lp_normalization(t: Emission, input: Tensor, *, axis: int, p: int) -> Tensor:
     order, wide = {1: (1, tf.float32), 2: ("euclidean", tf.float64)}[p]
 
     def apply(x: Tensor) -> Tensor:
@@ -169,7 +167,7 @@ def lp_normalization(t: Translation, input: Tensor, *, axis: int, p: int) -> Ten
 
 @maps("LRN", needs=[known_rank(0)], audited=13, error=accumulation(8), channels_last=True)
 def local_response_normalization(
-    t: Translation, X: Tensor, *, alpha: float, beta: float, bias: float, size: int
+    t: Emission, X: Tensor, *, alpha: float, beta: float, bias: float, size: int
 ) -> Tensor:
     rank = t.rank(X)
     axis = rank - 1 if t.channels_last else 1

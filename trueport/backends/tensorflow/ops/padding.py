@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.shapes import axis_mask, moving, normalized, rank_of, shape_of
 from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import BITWISE
@@ -33,7 +33,7 @@ def _repeats(node: ir.Node) -> bool:
     "Pad", needs=[known_rank(0, when=_repeats)], fidelity=BITWISE, audited=25, static=("pads", "constant_value", "axes")
 )
 def pad(
-    t: Translation, data: Tensor, pads: Tensor, constant_value: Tensor | None, axes: Tensor | None, *, mode: str
+    t: Emission, data: Tensor, pads: Tensor, constant_value: Tensor | None, axes: Tensor | None, *, mode: str
 ) -> Tensor:
     amounts = _amounts(t, data, pads, axes)
     data = _cut(data, amounts)
@@ -52,7 +52,7 @@ def pad(
     return moving(lambda x, value: tf.pad(x, added, constant_values=value), data, fill)
 
 
-def _amounts(t: Translation, data: Tensor, pads: Tensor, axes: Tensor | None) -> Amounts:
+def _amounts(t: Emission, data: Tensor, pads: Tensor, axes: Tensor | None) -> Amounts:
     known, known_axes = t.static(pads), t.static(axes)
     if known is not None and data.shape.rank is not None and (axes is None or known_axes is not None):
         amounts = np.zeros([data.shape.rank, 2], np.int64)
@@ -82,7 +82,7 @@ def _cut(data: Tensor, amounts: Amounts) -> Tensor:
     return moving(lambda x: tf.slice(x, taken[:, 0], sizes), data)
 
 
-def _repeated(t: Translation, data: Tensor, added: Amounts, mode: str) -> Tensor:
+def _repeated(t: Emission, data: Tensor, added: Amounts, mode: str) -> Tensor:
     """Padding with elements of the data itself."""
     rank = t.rank(data)
     if mode == "reflect" and isinstance(added, np.ndarray) and _mirrors_once(data, added):
@@ -122,7 +122,7 @@ _SOURCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 
 @maps("CenterCropPad", needs=[known_rank(0)], fidelity=BITWISE, audited=18, static=("shape",))
-def center_crop_pad(t: Translation, input_data: Tensor, shape: Tensor, *, axes: list[int] | None) -> Tensor:
+def center_crop_pad(t: Emission, input_data: Tensor, shape: Tensor, *, axes: list[int] | None) -> Tensor:
     rank = t.rank(input_data)
     at = normalized(range(rank) if axes is None else axes, rank)
     whole = [size_of(input_data, axis, tf.int64) for axis in at]

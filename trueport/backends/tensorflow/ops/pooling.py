@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import sizes_of
@@ -16,7 +16,7 @@ from trueport.backends.tensorflow.kernels.spatial import (
     spatial_axes,
     window_of,
 )
-from trueport.backends.tensorflow.kernels.windows import (
+from trueport.backends.tensorflow.kernels.window_reductions import (
     average_windows,
     max_windows,
     max_windows_with_indices,
@@ -32,7 +32,7 @@ __all__: list[str] = []
 
 @maps("MaxPool", audited=22, error=ulps(0), channels_last=True)
 def max_pool(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     auto_pad: str,
@@ -53,7 +53,7 @@ def max_pool(
 
 @maps("AveragePool", audited=22, error=accumulation(against=AGAINST_TERMS), channels_last=True)
 def average_pool(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     auto_pad: str,
@@ -72,7 +72,7 @@ def average_pool(
 
 @maps("LpPool", audited=22, error=accumulation(4), channels_last=True)
 def lp_pool(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     auto_pad: str,
@@ -95,24 +95,24 @@ def lp_pool(
     error=accumulation(against=AGAINST_TERMS),
     channels_last=True,
 )
-def global_average_pool(t: Translation, X: Tensor) -> Tensor:
+def global_average_pool(t: Emission, X: Tensor) -> Tensor:
     axes = spatial_axes(t, X)
     return widened(lambda x: tf.reduce_mean(x, axes, keepdims=True), X)
 
 
 @maps("GlobalMaxPool", needs=[known_rank(0)], audited=22, error=ulps(0), channels_last=True)
-def global_max_pool(t: Translation, X: Tensor) -> Tensor:
+def global_max_pool(t: Emission, X: Tensor) -> Tensor:
     return tf.reduce_max(X, spatial_axes(t, X), keepdims=True)
 
 
 @maps("GlobalLpPool", needs=[known_rank(0)], audited=22, error=accumulation(4), channels_last=True)
-def global_lp_pool(t: Translation, X: Tensor, *, p: int) -> Tensor:
+def global_lp_pool(t: Emission, X: Tensor, *, p: int) -> Tensor:
     axes = spatial_axes(t, X)
     return widened(lambda x: _root(tf.reduce_sum(_power(x, p), axes, keepdims=True), p), X)
 
 
 def _over(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     kernel: Sequence[int],
     strides: Sequence[int] | None,

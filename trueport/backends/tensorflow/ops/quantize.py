@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.casting import convert
@@ -22,7 +22,7 @@ _D = ir.DataType
 
 @maps("QuantizeLinear", audited=28, error=ulps(0))
 def quantize_linear(
-    t: Translation,
+    t: Emission,
     x: Tensor,
     y_scale: Tensor,
     y_zero_point: Tensor | None,
@@ -51,7 +51,7 @@ def quantize_linear(
 
 @maps("DequantizeLinear", audited=28, error=ulps(0))
 def dequantize_linear(
-    t: Translation,
+    t: Emission,
     x: Tensor,
     x_scale: Tensor,
     x_zero_point: Tensor | None,
@@ -71,12 +71,12 @@ def dequantize_linear(
 
 
 @maps("DynamicQuantizeLinear", audited=11, error=ulps(0))
-def dynamic_quantize_linear(t: Translation, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def dynamic_quantize_linear(t: Emission, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     scale, zero_point = dynamic_parameters(x)
     return quantize(x, scale, zero_point), scale, zero_point
 
 
-def _division_type(t: Translation, precision: int) -> ir.DataType:
+def _division_type(t: Emission, precision: int) -> ir.DataType:
     """The type that ``x / y_scale`` is rounded in: a float, for a scale that is none has no fractions."""
     chosen = _D(precision) if precision else t.input_type(1)
     if chosen in FLOATS:
@@ -84,6 +84,6 @@ def _division_type(t: Translation, precision: int) -> ir.DataType:
     return _D.DOUBLE if chosen == _D.INT32 else _D.FLOAT
 
 
-def _is_zero(t: Translation, zero_point: Tensor) -> bool:
+def _is_zero(t: Emission, zero_point: Tensor) -> bool:
     known = t.static(zero_point)
     return known is not None and not known.astype("float32").any()

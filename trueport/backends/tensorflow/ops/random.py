@@ -10,7 +10,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.kernels.draws import categorical, normal, uniform
 from trueport.mapping.declare import maps
@@ -20,34 +20,32 @@ __all__: list[str] = []
 
 @maps("RandomNormal", audited=22, random=True)
 def random_normal(
-    t: Translation, *, dtype: int, mean: float, scale: float, seed: float | None, shape: list[int]
+    t: Emission, *, dtype: int, mean: float, scale: float, seed: float | None, shape: list[int]
 ) -> Tensor:
     return normal(shape, _dtype(dtype), mean, scale, seed)
 
 
 @maps("RandomNormalLike", audited=22, random=True)
 def random_normal_like(
-    t: Translation, input: Tensor, *, dtype: int | None, mean: float, scale: float, seed: float | None
+    t: Emission, input: Tensor, *, dtype: int | None, mean: float, scale: float, seed: float | None
 ) -> Tensor:
     return _like(input, normal(tf.shape(input), _dtype(dtype, input), mean, scale, seed))
 
 
 @maps("RandomUniform", audited=22, random=True)
-def random_uniform(
-    t: Translation, *, dtype: int, high: float, low: float, seed: float | None, shape: list[int]
-) -> Tensor:
+def random_uniform(t: Emission, *, dtype: int, high: float, low: float, seed: float | None, shape: list[int]) -> Tensor:
     return uniform(shape, _dtype(dtype), low, high, seed)
 
 
 @maps("RandomUniformLike", audited=22, random=True)
 def random_uniform_like(
-    t: Translation, input: Tensor, *, dtype: int | None, high: float, low: float, seed: float | None
+    t: Emission, input: Tensor, *, dtype: int | None, high: float, low: float, seed: float | None
 ) -> Tensor:
     return _like(input, uniform(tf.shape(input), _dtype(dtype, input), low, high, seed))
 
 
 @maps("Bernoulli", audited=22, random=True)
-def bernoulli(t: Translation, input: Tensor, *, dtype: int | None, seed: float | None) -> Tensor:
+def bernoulli(t: Emission, input: Tensor, *, dtype: int | None, seed: float | None) -> Tensor:
     # In half precision the drawn values would be too coarse for small probabilities.
     probability = input if input.dtype == tf.float64 else tf.cast(input, tf.float32)
     drawn = uniform(tf.shape(input), probability.dtype, 0.0, 1.0, seed)
@@ -55,7 +53,7 @@ def bernoulli(t: Translation, input: Tensor, *, dtype: int | None, seed: float |
 
 
 @maps("Multinomial", audited=22, random=True)
-def multinomial(t: Translation, input: Tensor, *, dtype: int, sample_size: int, seed: float | None) -> Tensor:
+def multinomial(t: Emission, input: Tensor, *, dtype: int, sample_size: int, seed: float | None) -> Tensor:
     logits = input if input.dtype == tf.float64 else tf.cast(input, tf.float32)
     return categorical(logits, sample_size, _dtype(dtype), seed)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.recurrence import Cell, Layer, activation_limit, activations_of, linear, recur
 from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, accumulation
@@ -30,7 +30,7 @@ def _bent(op: str, rows: int) -> str:
     limits=[activation_limit(1, _bent("RNN", 4))],
 )
 def rnn(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     W: Tensor,
     R: Tensor,
@@ -68,7 +68,7 @@ def rnn(
     limits=[activation_limit(2, _bent("GRU", 12))],
 )
 def gru(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     W: Tensor,
     R: Tensor,
@@ -124,7 +124,7 @@ def gru(
     limits=[activation_limit(3, _bent("LSTM", 16))],
 )
 def lstm(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     W: Tensor,
     R: Tensor,

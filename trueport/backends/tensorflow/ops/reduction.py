@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.shapes import rank_of
 from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
@@ -26,11 +26,11 @@ Reduction = Callable[[Tensor, Axes, bool], Tensor]
 @maps("ReduceSumSquare", audited=18, error=accumulation(), static=("axes",))
 @maps("ReduceLogSum", audited=28, error=accumulation(), static=("axes",))
 @maps("ReduceLogSumExp", audited=28, error=accumulation(), static=("axes",))
-def reduce(t: Translation, data: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int) -> Tensor:
+def reduce(t: Emission, data: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int) -> Tensor:
     return _REDUCTIONS[t.node.op_type](data, _axes(t, data, axes, noop_with_empty_axes), bool(keepdims))
 
 
-def _axes(t: Translation, data: Tensor, axes: Tensor | None, noop: int) -> Axes:
+def _axes(t: Emission, data: Tensor, axes: Tensor | None, noop: int) -> Axes:
     """What TensorFlow takes as axes: None reduces all, an empty list nothing."""
     if axes is None:
         return [] if noop else None

@@ -11,7 +11,7 @@ import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.clustering import outside_clusters
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.resampling import (
     Axis,
     coordinates,
@@ -44,7 +44,7 @@ _MIXED = mixed_strings(
     static=("roi", "scales", "sizes"),
 )
 def resize(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     roi: Tensor | None,
     scales: Tensor | None,
@@ -94,7 +94,7 @@ def resize(
 
 
 def _axes(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     roi: Tensor | None,
     scales: Tensor | None,
@@ -125,7 +125,7 @@ def _axes(
     return [Axis(*fields) for fields in made if roi is not None or tf.is_tensor(fields[3]) or fields[3] != 1]
 
 
-def _entries(t: Translation, vector: Tensor, count: int) -> list[Any]:
+def _entries(t: Emission, vector: Tensor, count: int) -> list[Any]:
     known = t.static(vector)
     if known is not None:
         return [int(x) if known.dtype.kind == "i" else np.float32(x) for x in known]
@@ -133,7 +133,7 @@ def _entries(t: Translation, vector: Tensor, count: int) -> list[Any]:
     return list(tf.unstack(tf.cast(vector, dtype), count))
 
 
-def _stays(t: Translation, axis: int) -> bool:
+def _stays(t: Emission, axis: int) -> bool:
     """Whether shape inference gave the dimension the same symbol before and after."""
     before, after = t.node.inputs[0], t.node.outputs[0]
     if before is None or before.shape is None or after.shape is None:

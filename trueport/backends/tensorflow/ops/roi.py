@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import Size, size_of, sizes_of
@@ -33,7 +33,7 @@ class _Samples(NamedTuple):
 
 @maps("RoiAlign", audited=22, error=accumulation(8, 4, against=AGAINST_PLACES))
 def roi_align(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     rois: Tensor,
     batch_indices: Tensor,
@@ -137,9 +137,7 @@ def _gathered(x: Tensor, batch: Tensor, rows: Tensor, columns: Tensor) -> Tensor
 
 
 @maps("MaxRoiPool", audited=22, error=ulps(0))
-def max_roi_pool(
-    t: Translation, X: Tensor, rois: Tensor, *, pooled_shape: Sequence[int], spatial_scale: float
-) -> Tensor:
+def max_roi_pool(t: Emission, X: Tensor, rois: Tensor, *, pooled_shape: Sequence[int], spatial_scale: float) -> Tensor:
     def apply(x: Tensor, rois: Tensor) -> Tensor:
         batch = tf.cast(rois[:, 0], tf.int32)
         scaled = rois[:, 1:] * tf.cast(spatial_scale, rois.dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.heads import turned
 from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, accumulation
@@ -14,7 +14,7 @@ __all__: list[str] = []
 
 @maps("RotaryEmbedding", audited=23, error=accumulation(2, against=AGAINST_DATA))
 def rotary_embedding(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     cos_cache: Tensor,
     sin_cache: Tensor,

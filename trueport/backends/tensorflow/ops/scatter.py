@@ -7,7 +7,7 @@ from collections.abc import Callable
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.indices import element_positions, from_front
 from trueport.backends.tensorflow.kernels.refusals import refused
 from trueport.backends.tensorflow.kernels.shapes import moving, of_rank, shape_of
@@ -51,7 +51,7 @@ def _unordered(shown: str) -> Limit:
     ],
 )
 def scatter_elements(
-    t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str
+    t: Emission, data: Tensor, indices: Tensor, updates: Tensor, *, axis: int, reduction: str
 ) -> Tensor:
     data = of_rank(data, indices.shape.rank)
     positions = tf.reshape(element_positions(data, indices, axis), [-1, 1])
@@ -70,7 +70,7 @@ def scatter_elements(
         )
     ],
 )
-def scatter_nd(t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *, reduction: str) -> Tensor:
+def scatter_nd(t: Emission, data: Tensor, indices: Tensor, updates: Tensor, *, reduction: str) -> Tensor:
     depth = size_of(indices, -1, tf.int64)
     indices = from_front(indices, shape_of(data)[:depth])
     return _scattered(data, indices, updates, reduction)
@@ -78,7 +78,7 @@ def scatter_nd(t: Translation, data: Tensor, indices: Tensor, updates: Tensor, *
 
 @maps("TensorScatter", needs=[known_rank(0, of="its cache")], fidelity=BITWISE, audited=24)
 def tensor_scatter(
-    t: Translation, past_cache: Tensor, update: Tensor, write_indices: Tensor | None, *, axis: int, mode: str
+    t: Emission, past_cache: Tensor, update: Tensor, write_indices: Tensor | None, *, axis: int, mode: str
 ) -> Tensor:
     rank = t.rank(past_cache, of="its cache")
     axis %= rank

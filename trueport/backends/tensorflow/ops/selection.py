@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.axes import from_front, to_front
 from trueport.backends.tensorflow.kernels.loops import Collected
 from trueport.backends.tensorflow.kernels.ordering import key_columns, order_key, sorted_order
@@ -18,12 +18,12 @@ __all__: list[str] = []
 
 
 @maps("ArgMax", fidelity=BITWISE, audited=13)
-def arg_max(t: Translation, data: Tensor, *, axis: int, keepdims: int, select_last_index: int) -> Tensor:
+def arg_max(t: Emission, data: Tensor, *, axis: int, keepdims: int, select_last_index: int) -> Tensor:
     return _arg(tf.argmax, tf.reduce_max, data, axis, keepdims, select_last_index)
 
 
 @maps("ArgMin", fidelity=BITWISE, audited=13)
-def arg_min(t: Translation, data: Tensor, *, axis: int, keepdims: int, select_last_index: int) -> Tensor:
+def arg_min(t: Emission, data: Tensor, *, axis: int, keepdims: int, select_last_index: int) -> Tensor:
     return _arg(tf.argmin, tf.reduce_min, data, axis, keepdims, select_last_index)
 
 
@@ -48,7 +48,7 @@ def _arg(arg: Tensor, extreme: Tensor, data: Tensor, axis: int, keepdims: int, l
     static=("K",),
     ignores={"sorted": "0 leaves the order open; the sorted one is among those allowed"},
 )
-def top_k(t: Translation, X: Tensor, K: Tensor, *, axis: int, largest: int) -> tuple[Tensor, Tensor]:
+def top_k(t: Emission, X: Tensor, K: Tensor, *, axis: int, largest: int) -> tuple[Tensor, Tensor]:
     count = tf.cast(tf.reshape(K, []), tf.int32)
     if X.shape.rank is None:
         return _top_of_any_rank(X, count, axis, largest)
@@ -85,7 +85,7 @@ def _top_of_any_rank(X: Tensor, count: Tensor, axis: int, largest: int) -> tuple
 
 
 @maps("NonZero", fidelity=BITWISE, audited=13)
-def non_zero(t: Translation, X: Tensor) -> Tensor:
+def non_zero(t: Emission, X: Tensor) -> Tensor:
     found = _is_set(X)
     if X.shape.rank == 0:
         # A scalar has no coordinates; TensorFlow's Where takes none.
@@ -106,14 +106,14 @@ def _is_set(X: Tensor) -> Tensor:
 
 
 @maps("Compress", fidelity=BITWISE, audited=28, static=("condition",))
-def compress(t: Translation, input: Tensor, condition: Tensor, *, axis: int | None) -> Tensor:
+def compress(t: Emission, input: Tensor, condition: Tensor, *, axis: int | None) -> Tensor:
     data, along = (tf.reshape(input, [-1]), 0) if axis is None else (input, axis)
     # What the condition says behind the last element counts for nothing.
     return tf.gather(data, tf.where(condition[: size_of(data, along)])[:, 0], axis=along)
 
 
 @maps("Unique", needs=[known_rank(0, when=lambda node: "axis" in node.attributes)], fidelity=BITWISE, audited=28)
-def unique(t: Translation, X: Tensor, *, axis: int | None, sorted: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def unique(t: Emission, X: Tensor, *, axis: int | None, sorted: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     items = tf.reshape(X, [-1]) if axis is None else _swapped(X, axis, t.rank(X))
     rows = key_columns(items)
     order = sorted_order(rows)
@@ -151,7 +151,7 @@ def _counts_from_end(node: ir.Node) -> bool:
     audited=28,
     static=("depth", "values"),
 )
-def one_hot(t: Translation, indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Tensor:
+def one_hot(t: Emission, indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Tensor:
     place = axis if axis >= -1 else axis + t.rank(indices, of="its indices") + 1
     classes = tf.cast(tf.reshape(depth, []), tf.int64)
     at = tf.cast(indices, tf.int64)
@@ -166,7 +166,7 @@ def one_hot(t: Translation, indices: Tensor, depth: Tensor, values: Tensor, *, a
     static=("max_output_boxes_per_class", "iou_threshold", "score_threshold"),
 )
 def non_max_suppression(
-    t: Translation,
+    t: Emission,
     boxes: Tensor,
     scores: Tensor,
     max_output_boxes_per_class: Tensor | None,
@@ -209,7 +209,7 @@ def non_max_suppression(
     return tf.gather_nd(rows, tf.where(tf.range(tf.shape(kept)[1]) < count[:, tf.newaxis]))
 
 
-def _most(t: Translation, limit: Tensor, boxes: int | Tensor) -> tuple[Tensor, int | None]:
+def _most(t: Emission, limit: Tensor, boxes: int | Tensor) -> tuple[Tensor, int | None]:
     """How many boxes of one class can be kept, and that number where it is known."""
     asked = t.static(limit)
     if asked is not None and isinstance(boxes, int):

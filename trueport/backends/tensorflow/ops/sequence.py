@@ -7,7 +7,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Listing, Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Listing, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.kernels import lists
 from trueport.backends.tensorflow.kernels.axes import from_front, to_front
@@ -21,22 +21,22 @@ _MANY = 64
 
 
 @maps("SequenceEmpty", fidelity=BITWISE, audited=11, ignores={"dtype": "it is the output's declared type"})
-def sequence_empty(t: Translation) -> Listing:
+def sequence_empty(t: Emission) -> Listing:
     return lists.empty(t.output_dtype())
 
 
 @maps("SequenceConstruct", fidelity=BITWISE, audited=11)
-def sequence_construct(t: Translation, *inputs: Tensor) -> Listing:
+def sequence_construct(t: Emission, *inputs: Tensor) -> Listing:
     return lists.listing_of(inputs, inputs[0].dtype)
 
 
 @maps("SequenceLength", fidelity=BITWISE, audited=11)
-def sequence_length(t: Translation, input_sequence: Listing) -> Tensor:
+def sequence_length(t: Emission, input_sequence: Listing) -> Tensor:
     return tf.cast(lists.length(input_sequence), tf.int64)
 
 
 @maps("SequenceAt", fidelity=BITWISE, audited=11)
-def sequence_at(t: Translation, input_sequence: Listing, position: Tensor) -> Tensor:
+def sequence_at(t: Emission, input_sequence: Listing, position: Tensor) -> Tensor:
     elements, index = lists.known(input_sequence), t.static(position)
     if elements is not None and index is not None:
         return elements[_checked(t, int(index), len(elements))]
@@ -44,7 +44,7 @@ def sequence_at(t: Translation, input_sequence: Listing, position: Tensor) -> Te
 
 
 @maps("SequenceInsert", fidelity=BITWISE, audited=11)
-def sequence_insert(t: Translation, input_sequence: Listing, tensor: Tensor, position: Tensor | None) -> Listing:
+def sequence_insert(t: Emission, input_sequence: Listing, tensor: Tensor, position: Tensor | None) -> Listing:
     if position is None:
         return lists.push(input_sequence, tensor)
     elements, index = lists.known(input_sequence), t.static(position)
@@ -56,7 +56,7 @@ def sequence_insert(t: Translation, input_sequence: Listing, tensor: Tensor, pos
 
 
 @maps("SequenceErase", fidelity=BITWISE, audited=11)
-def sequence_erase(t: Translation, input_sequence: Listing, position: Tensor | None) -> Listing:
+def sequence_erase(t: Emission, input_sequence: Listing, position: Tensor | None) -> Listing:
     position = tf.constant(-1) if position is None else position
     elements, index = lists.known(input_sequence), t.static(position)
     if elements is not None and index is not None:
@@ -67,7 +67,7 @@ def sequence_erase(t: Translation, input_sequence: Listing, position: Tensor | N
 
 
 @maps("ConcatFromSequence", fidelity=BITWISE, audited=11)
-def concat_from_sequence(t: Translation, input_sequence: Listing, *, axis: int, new_axis: int) -> Tensor:
+def concat_from_sequence(t: Emission, input_sequence: Listing, *, axis: int, new_axis: int) -> Tensor:
     elements, dtype = lists.known(input_sequence), t.output_dtype()
     if elements:
         return tf.stack(elements, axis) if new_axis else tf.concat(elements, axis)
@@ -79,7 +79,7 @@ def concat_from_sequence(t: Translation, input_sequence: Listing, *, axis: int, 
 
 
 @maps("SplitToSequence", fidelity=BITWISE, audited=24, static=("split",))
-def split_to_sequence(t: Translation, input: Tensor, split: Tensor | None, *, axis: int, keepdims: int) -> Listing:
+def split_to_sequence(t: Emission, input: Tensor, split: Tensor | None, *, axis: int, keepdims: int) -> Listing:
     extent = None if input.shape.rank is None else input.shape[axis]
     sizes = _piece_sizes(extent, None if split is None else t.static(split), split is None)
     if sizes is not None and len(sizes) <= _MANY:
@@ -93,7 +93,7 @@ def split_to_sequence(t: Translation, input: Tensor, split: Tensor | None, *, ax
 
 
 @maps("SequenceMap", fidelity=BITWISE, audited=17)
-def sequence_map(t: Translation, input_sequence: Listing, *additional_inputs: Any, body: ir.Graph) -> list[Listing]:
+def sequence_map(t: Emission, input_sequence: Listing, *additional_inputs: Any, body: ir.Graph) -> list[Listing]:
     sources = (input_sequence, *additional_inputs)
 
     def step(i: Tensor, made: list[Listing]) -> list[Listing]:
@@ -108,7 +108,7 @@ def sequence_map(t: Translation, input_sequence: Listing, *additional_inputs: An
     return made
 
 
-def _checked(t: Translation, index: int, count: int, ends: int = 0) -> int:
+def _checked(t: Emission, index: int, count: int, ends: int = 0) -> int:
     if not -count <= index < count + ends:
         raise t.fail(f"position {index} lies outside of a sequence of {count}", "correct the position in the model")
     return index + count if index < 0 else index

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.shapes import axis_mask, known_entries, moving, normalized, rank_of, shape_of
 from trueport.backends.tensorflow.kernels.sizes import size_of, sizes_of
 from trueport.fidelity import BITWISE
@@ -17,7 +17,7 @@ __all__: list[str] = []
 
 
 @maps("Reshape", fidelity=BITWISE, audited=25, static=("shape",))
-def reshape(t: Translation, data: Tensor, shape: Tensor, *, allowzero: int) -> Tensor:
+def reshape(t: Emission, data: Tensor, shape: Tensor, *, allowzero: int) -> Tensor:
     wanted = t.static(shape)
     if wanted is None:
         made = tf.reshape(data, shape if allowzero else _zeros_copied(data, shape))
@@ -54,18 +54,18 @@ def _zeros_copied_statically(data: Tensor, shape: np.ndarray) -> list[int | Tens
 
 
 @maps("Shape", fidelity=BITWISE, audited=25)
-def shape(t: Translation, data: Tensor, *, start: int, end: int | None) -> Tensor:
+def shape(t: Emission, data: Tensor, *, start: int, end: int | None) -> Tensor:
     known = data.shape[start:end].as_list() if data.shape.rank is not None else [None]
     return shape_of(data)[start:end] if None in known else tf.constant(known, tf.int64, [len(known)])
 
 
 @maps("Size", fidelity=BITWISE, audited=25)
-def size(t: Translation, data: Tensor) -> Tensor:
+def size(t: Emission, data: Tensor) -> Tensor:
     return tf.size(data, out_type=tf.int64)
 
 
 @maps("Flatten", fidelity=BITWISE, audited=25)
-def flatten(t: Translation, input: Tensor, *, axis: int) -> Tensor:
+def flatten(t: Emission, input: Tensor, *, axis: int) -> Tensor:
     if input.shape.rank is None:
         sizes = shape_of(input)
         return tf.reshape(input, [tf.reduce_prod(sizes[:axis]), tf.reduce_prod(sizes[axis:])])
@@ -84,7 +84,7 @@ def flatten(t: Translation, input: Tensor, *, axis: int) -> Tensor:
 
 
 @maps("Squeeze", fidelity=BITWISE, audited=25, static=("axes",))
-def squeeze(t: Translation, data: Tensor, axes: Tensor | None) -> Tensor:
+def squeeze(t: Emission, data: Tensor, axes: Tensor | None) -> Tensor:
     if axes is None:
         return tf.squeeze(data)
     known = t.static(axes)
@@ -95,7 +95,7 @@ def squeeze(t: Translation, data: Tensor, axes: Tensor | None) -> Tensor:
 
 
 @maps("Unsqueeze", fidelity=BITWISE, audited=25, static=("axes",))
-def unsqueeze(t: Translation, data: Tensor, axes: Tensor) -> Tensor:
+def unsqueeze(t: Emission, data: Tensor, axes: Tensor) -> Tensor:
     known = t.static(axes)
     order = None if known is None else _one_by_one(known.ravel(), data.shape.rank)
     if order is None:
@@ -125,19 +125,19 @@ def _unsqueezed_at(data: Tensor, axes: Tensor) -> Tensor:
 
 
 @maps("Transpose", fidelity=BITWISE, audited=25)
-def transpose(t: Translation, data: Tensor, *, perm: list[int] | None) -> Tensor:
+def transpose(t: Emission, data: Tensor, *, perm: list[int] | None) -> Tensor:
     if perm is not None and perm == sorted(perm):
         return tf.identity(data)
     return moving(lambda x: tf.transpose(x, perm), data)
 
 
 @maps("Concat", fidelity=BITWISE, audited=13)
-def concat(t: Translation, *inputs: Tensor, axis: int) -> Tensor:
+def concat(t: Emission, *inputs: Tensor, axis: int) -> Tensor:
     return tf.concat(inputs, axis)
 
 
 @maps("Split", fidelity=BITWISE, audited=18, static=("split",))
-def split(t: Translation, input: Tensor, split: Tensor | None, *, axis: int, num_outputs: int | None) -> list[Tensor]:
+def split(t: Emission, input: Tensor, split: Tensor | None, *, axis: int, num_outputs: int | None) -> list[Tensor]:
     count = len(t.node.outputs)
     if split is not None:
         return list(tf.split(input, split, axis, num=count))
@@ -150,12 +150,12 @@ def split(t: Translation, input: Tensor, split: Tensor | None, *, axis: int, num
 
 
 @maps("Tile", fidelity=BITWISE, audited=13, static=("repeats",))
-def tile(t: Translation, input: Tensor, repeats: Tensor) -> Tensor:
+def tile(t: Emission, input: Tensor, repeats: Tensor) -> Tensor:
     return moving(lambda x: tf.tile(x, repeats), input, lacking=("uint16",))
 
 
 @maps("Expand", fidelity=BITWISE, audited=13, static=("shape",))
-def expand(t: Translation, input: Tensor, shape: Tensor) -> Tensor:
+def expand(t: Emission, input: Tensor, shape: Tensor) -> Tensor:
     wanted = t.static(shape)
     if wanted is None or input.shape.rank is None:
         return tf.broadcast_to(input, tf.broadcast_dynamic_shape(shape_of(input), shape))

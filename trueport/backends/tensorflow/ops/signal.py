@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.fidelity import AGAINST_DATA, accumulation, ulps
@@ -23,7 +23,7 @@ __all__: list[str] = []
     "DFT", needs=[known_rank(0)], audited=20, error=accumulation(4, against=AGAINST_DATA), static=("dft_length", "axis")
 )
 def dft(
-    t: Translation, input: Tensor, dft_length: Tensor | None, axis: Tensor | None, *, inverse: int, onesided: int
+    t: Emission, input: Tensor, dft_length: Tensor | None, axis: Tensor | None, *, inverse: int, onesided: int
 ) -> Tensor:
     rank = t.rank(input)
     swap = _swapped_with_last(t, axis, rank)
@@ -43,7 +43,7 @@ def dft(
     static=("frame_step", "frame_length"),
 )
 def stft(
-    t: Translation,
+    t: Emission,
     signal: Tensor,
     frame_step: Tensor,
     window: Tensor | None,
@@ -71,7 +71,7 @@ def stft(
     static=("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"),
 )
 def mel_weight_matrix(
-    t: Translation,
+    t: Emission,
     num_mel_bins: Tensor,
     dft_length: Tensor,
     sample_rate: Tensor,
@@ -98,7 +98,7 @@ def _mel(hertz: Tensor) -> Tensor:
     return 2595 * tf.math.log1p(hertz / 700) / math.log(10)
 
 
-def _number(t: Translation, scalar: Tensor | None) -> Any:
+def _number(t: Emission, scalar: Tensor | None) -> Any:
     """A scalar parameter: an int where it is known, else an int32 tensor."""
     if scalar is None:
         return None
@@ -106,7 +106,7 @@ def _number(t: Translation, scalar: Tensor | None) -> Any:
     return tf.cast(tf.reshape(scalar, []), tf.int32) if known is None else int(np.reshape(known, ()))
 
 
-def _swapped_with_last(t: Translation, axis: Tensor | None, rank: int) -> Any:
+def _swapped_with_last(t: Emission, axis: Tensor | None, rank: int) -> Any:
     """The permutation, its own inverse, that changes the axis with the last of the signal; None when it is that one."""
     number = -2 if axis is None else _number(t, axis)
     order, last = np.arange(rank), rank - 2

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.scores import as_rows, labelled, transformed, two_columns
 from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
@@ -24,7 +24,7 @@ _TOLERANCE = 0.005
 
 @maps("SVMRegressor", domain=_ML, error=accumulation(8, against=AGAINST_DATA), audited=1)
 def svm_regressor(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     coefficients: list[float],
@@ -48,7 +48,7 @@ def svm_regressor(
 
 @maps("SVMClassifier", domain=_ML, error=accumulation(8, against=AGAINST_DATA), audited=1)
 def svm_classifier(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     classlabels_ints: list[int] | None,

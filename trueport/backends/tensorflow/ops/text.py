@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.lookup import index_of
 from trueport.fidelity import BITWISE, LOSSY, Limit, ulps
 from trueport.mapping.declare import maps
@@ -24,17 +24,17 @@ _DOTTED = ("tr", "az")
 
 
 @maps("StringConcat", fidelity=BITWISE, audited=20)
-def string_concat(t: Translation, X: Tensor, Y: Tensor) -> Tensor:
+def string_concat(t: Emission, X: Tensor, Y: Tensor) -> Tensor:
     return tf.raw_ops.Add(x=X, y=Y)
 
 
 @maps("RegexFullMatch", fidelity=BITWISE, audited=20)
-def regex_full_match(t: Translation, X: Tensor, *, pattern: str | None) -> Tensor:
+def regex_full_match(t: Emission, X: Tensor, *, pattern: str | None) -> Tensor:
     return tf.strings.regex_full_match(X, pattern or "")
 
 
 @maps("StringSplit", fidelity=BITWISE, audited=20)
-def string_split(t: Translation, X: Tensor, *, delimiter: str | None, maxsplit: int | None) -> tuple[Tensor, Tensor]:
+def string_split(t: Emission, X: Tensor, *, delimiter: str | None, maxsplit: int | None) -> tuple[Tensor, Tensor]:
     limit = -1 if maxsplit is None else maxsplit
     flat = tf.reshape(X, [-1])
     text = flat if delimiter else _single_spaces(flat, limit)
@@ -83,7 +83,7 @@ def _has_language(node: ir.Node, language: str) -> bool:
     ],
 )
 def string_normalizer(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     case_change_action: str,
@@ -116,7 +116,7 @@ def _cased(words: Tensor, action: str, language: str) -> Tensor:
 
 @maps("TfIdfVectorizer", error=ulps(0), audited=9)
 def tf_idf_vectorizer(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     max_gram_length: int,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
@@ -15,7 +15,7 @@ _DOMAIN = "ai.onnx.preview.training"
 
 
 @maps("Gradient", domain=_DOMAIN, audited=1, error=accumulation(8))
-def gradient(t: Translation, *Inputs: Tensor, xs: list[str], y: str, zs: list[str] | None) -> list[Tensor]:
+def gradient(t: Emission, *Inputs: Tensor, xs: list[str], y: str, zs: list[str] | None) -> list[Tensor]:
     names = [*xs, *(zs or [])]
     if len(names) != len(Inputs):
         raise t.fail(f"has {len(Inputs)} inputs and {len(names)} names in xs and zs", "name each input in xs or zs")
@@ -25,7 +25,7 @@ def gradient(t: Translation, *Inputs: Tensor, xs: list[str], y: str, zs: list[st
 
 @maps("Adagrad", domain=_DOMAIN, audited=1, error=accumulation(8))
 def adagrad(
-    t: Translation, R: Tensor, T: Tensor, *inputs: Tensor, decay_factor: float, epsilon: float, norm_coefficient: float
+    t: Emission, R: Tensor, T: Tensor, *inputs: Tensor, decay_factor: float, epsilon: float, norm_coefficient: float
 ) -> list[Tensor]:
     def step(x: Tensor, g: Tensor, h: Tensor) -> tuple[Tensor, ...]:
         rate = tf.cast(R, x.dtype) / (1 + tf.cast(T, x.dtype) * decay_factor)
@@ -38,7 +38,7 @@ def adagrad(
 
 @maps("Adam", domain=_DOMAIN, audited=1, error=accumulation(8))
 def adam(
-    t: Translation,
+    t: Emission,
     R: Tensor,
     T: Tensor,
     *inputs: Tensor,
@@ -65,7 +65,7 @@ def adam(
 
 @maps("Momentum", domain=_DOMAIN, audited=1, error=accumulation(8))
 def momentum(
-    t: Translation,
+    t: Emission,
     R: Tensor,
     T: Tensor,
     *inputs: Tensor,

@@ -9,7 +9,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.forest import Forest, Names, aggregated, forest_of, leaves_of
 from trueport.backends.tensorflow.kernels.scores import as_rows, labelled, transformed, two_columns
 from trueport.fidelity import accumulation
@@ -25,7 +25,7 @@ _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 @maps("TreeEnsemble", domain=_ML, error=accumulation(), audited=5, ignores={"nodes_hitrates": _NO_HITRATES})
 def tree_ensemble(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     aggregate_function: int,
@@ -73,7 +73,7 @@ def tree_ensemble(
     ignores=dict.fromkeys(("nodes_hitrates", "nodes_hitrates_as_tensor"), _NO_HITRATES),
 )
 def tree_ensemble_regressor(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     aggregate_function: str,
@@ -122,7 +122,7 @@ def tree_ensemble_regressor(
     ignores=dict.fromkeys(("nodes_hitrates", "nodes_hitrates_as_tensor"), _NO_HITRATES),
 )
 def tree_ensemble_classifier(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     *,
     base_values: list[float] | None,

@@ -6,7 +6,7 @@ The bounds are the largest distances of TensorFlow's kernels from the truth over
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.barrier import before_tanh
 from trueport.fidelity import AGAINST_ONE, ulps
 from trueport.mapping.declare import maps
@@ -15,60 +15,60 @@ __all__: list[str] = []
 
 
 @maps("Acos", audited=22, error=ulps(3))
-def acos(t: Translation, input: Tensor) -> Tensor:
+def acos(t: Emission, input: Tensor) -> Tensor:
     return tf.math.acos(input)
 
 
 @maps("Acosh", audited=22, error=ulps(2, against=AGAINST_ONE))
-def acosh(t: Translation, input: Tensor) -> Tensor:
+def acosh(t: Emission, input: Tensor) -> Tensor:
     return tf.math.acosh(input)
 
 
 @maps("Asin", audited=22, error=ulps(4))
-def asin(t: Translation, input: Tensor) -> Tensor:
+def asin(t: Emission, input: Tensor) -> Tensor:
     return tf.math.asin(input)
 
 
 @maps("Asinh", audited=22, error=ulps(2, against=AGAINST_ONE))
-def asinh(t: Translation, input: Tensor) -> Tensor:
+def asinh(t: Emission, input: Tensor) -> Tensor:
     return tf.math.asinh(input)
 
 
 @maps("Atan", audited=22, error=ulps(3))
-def atan(t: Translation, input: Tensor) -> Tensor:
+def atan(t: Emission, input: Tensor) -> Tensor:
     return tf.math.atan(input)
 
 
 @maps("Atanh", audited=22, error=ulps(2, against=AGAINST_ONE))
-def atanh(t: Translation, input: Tensor) -> Tensor:
+def atanh(t: Emission, input: Tensor) -> Tensor:
     return tf.math.atanh(input)
 
 
 @maps("Cos", audited=22, error=ulps(2))
-def cos(t: Translation, input: Tensor) -> Tensor:
+def cos(t: Emission, input: Tensor) -> Tensor:
     return tf.math.cos(input)
 
 
 @maps("Cosh", audited=22, error=ulps(2))
-def cosh(t: Translation, input: Tensor) -> Tensor:
+def cosh(t: Emission, input: Tensor) -> Tensor:
     return tf.math.cosh(input)
 
 
 @maps("Sin", audited=22, error=ulps(2))
-def sin(t: Translation, input: Tensor) -> Tensor:
+def sin(t: Emission, input: Tensor) -> Tensor:
     return tf.math.sin(input)
 
 
 @maps("Sinh", audited=22, error=ulps(2))
-def sinh(t: Translation, input: Tensor) -> Tensor:
+def sinh(t: Emission, input: Tensor) -> Tensor:
     return tf.math.sinh(input)
 
 
 @maps("Tan", audited=22, error=ulps(1))
-def tan(t: Translation, input: Tensor) -> Tensor:
+def tan(t: Emission, input: Tensor) -> Tensor:
     return tf.math.tan(input)
 
 
 @maps("Tanh", audited=13, error=ulps(4))
-def tanh(t: Translation, input: Tensor) -> Tensor:
+def tanh(t: Emission, input: Tensor) -> Tensor:
     return tf.math.tanh(before_tanh(input))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import sizes_of
 from trueport.fidelity import BITWISE, accumulation
@@ -20,7 +20,7 @@ __all__: list[str] = []
 
 @maps("MaxUnpool", audited=22, fidelity=BITWISE, static=("output_shape",))
 def max_unpool(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     I: Tensor,
     output_shape: Tensor | None,
@@ -63,7 +63,7 @@ def _axes_are_unstated(node: ir.Node) -> bool:
     static=("image_shape", "block_shape"),
 )
 def col2im(
-    t: Translation,
+    t: Emission,
     input: Tensor,
     image_shape: Tensor,
     block_shape: Tensor,

@@ -14,8 +14,16 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.tensorflow.control.carried_values import conformed, parts, rebuilt
-from trueport.frontends.tensorflow.control.counting import LIST_WRITES, Facts, Limit, examine, list_writes, plain, users
 from trueport.frontends.tensorflow.control.lists import as_rows, as_sequence, length, lengthened, merged_shape, zeros
+from trueport.frontends.tensorflow.control.loop_facts import (
+    LIST_WRITES,
+    Facts,
+    Limit,
+    examine,
+    list_writes,
+    plain,
+    users,
+)
 from trueport.frontends.tensorflow.source.dtypes import is_tensor_type, onnx_type
 from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.frontends.tensorflow.translate.values import Listing, Resource, Translated, Unknown

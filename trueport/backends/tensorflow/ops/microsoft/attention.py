@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.heads import heads_of, inverse_root_of_width, packed_heads, rotated
 from trueport.backends.tensorflow.kernels.integer_sums import integer_matmul
@@ -60,7 +60,7 @@ def _shared(shown: str) -> Limit:
     ],
 )
 def attention(
-    t: Translation,
+    t: Emission,
     input: Tensor,
     weights: Tensor,
     bias: Tensor | None,
@@ -105,7 +105,7 @@ def attention(
     ],
 )
 def qattention(
-    t: Translation,
+    t: Emission,
     input: Tensor,
     weight: Tensor,
     bias: Tensor,
@@ -141,7 +141,7 @@ def qattention(
 
 @maps("MultiHeadAttention", domain=_MS, error=accumulation(16, against=AGAINST_DATA), limits=[_PACKED])
 def multi_head_attention(
-    t: Translation,
+    t: Emission,
     query: Tensor,
     key: Tensor,
     value: Tensor,
@@ -172,7 +172,7 @@ def multi_head_attention(
 
 @maps("RotaryEmbedding", domain=_MS, error=accumulation(2, against=AGAINST_DATA), limits=[_SCALED_ANGLES])
 def rotary_embedding(
-    t: Translation,
+    t: Emission,
     input: Tensor,
     position_ids: Tensor,
     cos_cache: Tensor,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.refusals import attribute, refused
 from trueport.fidelity import accumulation
@@ -31,7 +31,7 @@ __all__: list[str] = []
     ],
 )
 def mat_mul_nbits(
-    t: Translation,
+    t: Emission,
     A: Tensor,
     B: Tensor,
     scales: Tensor,

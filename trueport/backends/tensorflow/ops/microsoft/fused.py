@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.refusals import attribute, refused
 from trueport.backends.tensorflow.ops.conv import conv
 from trueport.backends.tensorflow.ops.linear import gemm
@@ -57,7 +57,7 @@ def _known_activation(shown: str) -> Limit:
     ],
 )
 def fused_conv(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     W: Tensor,
     B: Tensor | None,
@@ -102,7 +102,7 @@ def fused_conv(
     ],
 )
 def fused_gemm(
-    t: Translation,
+    t: Emission,
     A: Tensor,
     B: Tensor,
     C: Tensor | None,
@@ -124,7 +124,7 @@ def fused_gemm(
 @maps("TransposeMatMul", domain=_MS, error=accumulation(against=AGAINST_TERMS))
 @maps("FusedMatMul", domain=_MS, error=accumulation(against=AGAINST_TERMS))
 def fused_mat_mul(
-    t: Translation,
+    t: Emission,
     A: Tensor,
     B: Tensor,
     *,
@@ -147,22 +147,22 @@ def fused_mat_mul(
 
 
 @maps("Gelu", domain=_MS, error=accumulation(4, against=AGAINST_INPUT))
-def gelu(t: Translation, X: Tensor) -> Tensor:
+def gelu(t: Emission, X: Tensor) -> Tensor:
     return _gelu(X)
 
 
 @maps("BiasGelu", domain=_MS, error=accumulation(4, against=AGAINST_DATA))
-def bias_gelu(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def bias_gelu(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return _gelu(A + B)
 
 
 @maps("FastGelu", domain=_MS, error=accumulation(4, against=AGAINST_DATA))
-def fast_gelu(t: Translation, X: Tensor, bias: Tensor | None) -> Tensor:
+def fast_gelu(t: Emission, X: Tensor, bias: Tensor | None) -> Tensor:
     return tf.nn.gelu(X if bias is None else X + bias, approximate=True)
 
 
 @maps("QuickGelu", domain=_MS, error=accumulation(4, against=AGAINST_INPUT))
-def quick_gelu(t: Translation, X: Tensor, *, alpha: float = 1.702) -> Tensor:
+def quick_gelu(t: Emission, X: Tensor, *, alpha: float = 1.702) -> Tensor:
     return X * tf.sigmoid(X * tf.constant(alpha, X.dtype))
 
 

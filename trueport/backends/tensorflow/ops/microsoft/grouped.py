@@ -7,7 +7,7 @@ import math
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.heads import heads_of, inverse_root_of_width, packed_heads, rotated
 from trueport.backends.tensorflow.kernels.refusals import attribute, refused
 from trueport.backends.tensorflow.kernels.sizes import size_of
@@ -45,7 +45,7 @@ def _goes_beyond(node: ir.Node) -> bool:
     ],
 )
 def group_query_attention(
-    t: Translation,
+    t: Emission,
     query: Tensor,
     key: Tensor | None,
     value: Tensor | None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.integer_sums import integer_matmul
 from trueport.backends.tensorflow.kernels.linear_quantization import dynamic_parameters, quantize, requantize
@@ -17,7 +17,7 @@ _MS = "com.microsoft"
 
 @maps("MatMulIntegerToFloat", domain=_MS, error=ulps(1))
 def mat_mul_integer_to_float(
-    t: Translation,
+    t: Emission,
     A: Tensor,
     B: Tensor,
     a_scale: Tensor,
@@ -32,7 +32,7 @@ def mat_mul_integer_to_float(
 
 @maps("DynamicQuantizeMatMul", domain=_MS, error=ulps(1))
 def dynamic_quantize_mat_mul(
-    t: Translation, A: Tensor, B: Tensor, b_scale: Tensor, b_zero_point: Tensor | None, bias: Tensor | None
+    t: Emission, A: Tensor, B: Tensor, b_scale: Tensor, b_zero_point: Tensor | None, bias: Tensor | None
 ) -> Tensor:
     scale, zero_point = dynamic_parameters(A)
     total = integer_matmul(t, quantize(A, scale, zero_point), B, zero_point, b_zero_point, weight=1)
@@ -40,13 +40,13 @@ def dynamic_quantize_mat_mul(
 
 
 @maps("MatMulInteger16", domain=_MS, error=ulps(0))
-def mat_mul_integer16(t: Translation, A: Tensor, B: Tensor) -> Tensor:
+def mat_mul_integer16(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return integer_matmul(t, A, B, None, None, weight=1)
 
 
 @maps("QGemm", domain=_MS, error=ulps(1))
 def qgemm(
-    t: Translation,
+    t: Emission,
     A: Tensor,
     a_scale: Tensor,
     a_zero_point: Tensor,

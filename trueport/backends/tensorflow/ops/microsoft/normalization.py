@@ -7,7 +7,7 @@ from typing import Any
 import onnx_ir as ir
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.ops.normalization import layer_normalization
 from trueport.fidelity import AGAINST_DATA, accumulation
@@ -20,7 +20,7 @@ _MS = "com.microsoft"
 
 @maps("LayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def layer_normalization_before_17(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     Scale: Tensor,
     B: Tensor | None,
@@ -34,7 +34,7 @@ def layer_normalization_before_17(
 
 @maps("SimplifiedLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def simplified_layer_normalization(
-    t: Translation, X: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
+    t: Emission, X: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> tuple[Tensor, Tensor]:
     rank = X.shape.rank
     axes = list(range(axis % rank, rank))
@@ -46,7 +46,7 @@ def simplified_layer_normalization(
 
 @maps("SkipLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def skip_layer_normalization(
-    t: Translation,
+    t: Emission,
     input: Tensor,
     skip: Tensor,
     gamma: Tensor,
@@ -62,7 +62,7 @@ def skip_layer_normalization(
 
 @maps("SkipSimplifiedLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def skip_simplified_layer_normalization(
-    t: Translation, input: Tensor, skip: Tensor, gamma: Tensor, bias: Tensor | None, *, epsilon: float = 1e-12
+    t: Emission, input: Tensor, skip: Tensor, gamma: Tensor, bias: Tensor | None, *, epsilon: float = 1e-12
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     total = _skipped(input, skip, bias)
     wide = tf.cast(total, _wider(total.dtype, tf.float32))
@@ -73,7 +73,7 @@ def skip_simplified_layer_normalization(
 
 @maps("EmbedLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
 def embed_layer_normalization(
-    t: Translation,
+    t: Emission,
     input_ids: Tensor,
     segment_ids: Tensor | None,
     word_embedding: Tensor,

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.linear_quantization import dequantize, requantize, saturate
 from trueport.backends.tensorflow.kernels.shapes import of_rank
@@ -19,7 +19,7 @@ from trueport.backends.tensorflow.kernels.spatial import (
     pad_spatial,
     window_of,
 )
-from trueport.backends.tensorflow.kernels.windows import max_windows, to_ceil
+from trueport.backends.tensorflow.kernels.window_reductions import max_windows, to_ceil
 from trueport.fidelity import ulps
 from trueport.mapping.declare import maps
 
@@ -30,7 +30,7 @@ _MS = "com.microsoft"
 
 @maps("QLinearGlobalAveragePool", domain=_MS, error=ulps(0))
 def qlinear_global_average_pool(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     x_scale: Tensor,
     x_zero_point: Tensor,
@@ -48,7 +48,7 @@ def qlinear_global_average_pool(
 
 @maps("QLinearAveragePool", domain=_MS, error=ulps(0))
 def qlinear_average_pool(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     x_scale: Tensor,
     x_zero_point: Tensor | None,
@@ -79,7 +79,7 @@ def qlinear_average_pool(
 
 @maps("NhwcMaxPool", domain=_MS, error=ulps(0))
 def nhwc_max_pool(
-    t: Translation,
+    t: Emission,
     x: Tensor,
     *,
     kernel_shape: Sequence[int],

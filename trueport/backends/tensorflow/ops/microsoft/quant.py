@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.linear_quantization import (
     along_axis,
@@ -30,24 +30,20 @@ _MS = "com.microsoft"
 
 
 @maps("QuantizeLinear", domain=_MS, error=ulps(0))
-def quantize_linear(
-    t: Translation, x: Tensor, y_scale: Tensor, y_zero_point: Tensor | None, *, axis: int = 1
-) -> Tensor:
+def quantize_linear(t: Emission, x: Tensor, y_scale: Tensor, y_zero_point: Tensor | None, *, axis: int = 1) -> Tensor:
     zero_point = tf.zeros([], tf.uint8) if y_zero_point is None else y_zero_point
     return quantize(x, along_axis(y_scale, x, axis), along_axis(zero_point, x, axis))
 
 
 @maps("DequantizeLinear", domain=_MS, error=ulps(0))
-def dequantize_linear(
-    t: Translation, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None, *, axis: int = 1
-) -> Tensor:
+def dequantize_linear(t: Emission, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None, *, axis: int = 1) -> Tensor:
     zero_point = None if x_zero_point is None else along_axis(x_zero_point, x, axis)
     return tf.cast(dequantize(x, along_axis(x_scale, x, axis), zero_point), x_scale.dtype)
 
 
 @maps("QLinearAdd", domain=_MS, error=ulps(0))
 def qlinear_add(
-    t: Translation,
+    t: Emission,
     A: Tensor,
     A_scale: Tensor,
     A_zero_point: Tensor | None,
@@ -68,7 +64,7 @@ def qlinear_add(
 
 @maps("QLinearMul", domain=_MS, error=ulps(0))
 def qlinear_mul(
-    t: Translation,
+    t: Emission,
     A: Tensor,
     A_scale: Tensor,
     A_zero_point: Tensor | None,
@@ -86,7 +82,7 @@ def qlinear_mul(
 
 @maps("QLinearSigmoid", domain=_MS, error=ulps(0))
 def qlinear_sigmoid(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     X_scale: Tensor,
     X_zero_point: Tensor | None,
@@ -98,7 +94,7 @@ def qlinear_sigmoid(
 
 @maps("QLinearLeakyRelu", domain=_MS, error=ulps(0))
 def qlinear_leaky_relu(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     X_scale: Tensor,
     X_zero_point: Tensor | None,
@@ -113,7 +109,7 @@ def qlinear_leaky_relu(
 
 @maps("QLinearSoftmax", domain=_MS, error=ulps(0))
 def qlinear_softmax(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     X_scale: Tensor,
     X_zero_point: Tensor | None,
@@ -134,7 +130,7 @@ def qlinear_softmax(
 
 
 @maps("QLinearConcat", domain=_MS, error=ulps(0))
-def qlinear_concat(t: Translation, Y_scale: Tensor, Y_zero_point: Tensor, *inputs: Tensor, axis: int) -> Tensor:
+def qlinear_concat(t: Emission, Y_scale: Tensor, Y_zero_point: Tensor, *inputs: Tensor, axis: int) -> Tensor:
     """Each input comes with its scale and its zero point."""
     parts = zip(inputs[::3], inputs[1::3], inputs[2::3], strict=True)
     return tf.concat([quantize(dequantize(*part), Y_scale, Y_zero_point) for part in parts], axis)
@@ -142,7 +138,7 @@ def qlinear_concat(t: Translation, Y_scale: Tensor, Y_zero_point: Tensor, *input
 
 @maps("QLinearWhere", domain=_MS, error=ulps(0))
 def qlinear_where(
-    t: Translation,
+    t: Emission,
     condition: Tensor,
     X: Tensor,
     x_scale: Tensor,

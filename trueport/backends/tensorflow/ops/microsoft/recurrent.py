@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
-from trueport.backends.tensorflow.build.context import Tensor, Translation
+from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.integer_sums import integer_matmul
 from trueport.backends.tensorflow.kernels.linear_quantization import dynamic_parameters, quantize
@@ -32,7 +32,7 @@ _BENT = """(float[2,1,3] x, uint8[1,3,16] w, uint8[1,4,16] r, float[1] ws, uint8
     limits=[activation_limit(3, _BENT)],
 )
 def dynamic_quantize_lstm(
-    t: Translation,
+    t: Emission,
     X: Tensor,
     W: Tensor,
     R: Tensor,
@@ -91,7 +91,7 @@ def dynamic_quantize_lstm(
 
 
 def _product(
-    t: Translation, x: Tensor, weights: Tensor, scale: Tensor, zero_point: Tensor, number: int, index: int
+    t: Emission, x: Tensor, weights: Tensor, scale: Tensor, zero_point: Tensor, number: int, index: int
 ) -> Tensor:
     x_scale, x_zero = dynamic_parameters(x)
     total = integer_matmul(t, quantize(x, x_scale, x_zero), weights[number], x_zero, zero_point[number], weight=index)
