@@ -17,7 +17,7 @@ from onnx import TensorProto, numpy_helper
 
 import trueport
 from tests.models import model_of, relu_chain
-from trueport.cli.sizes import read_bytes, read_dims
+from trueport.cli.verify import read_bytes, read_dims
 from trueport.errors import UsageError
 from trueport.fidelity import Verdict
 from trueport.verifying.verification import Verification

@@ -8,19 +8,25 @@ Nothing heavy is imported before a command runs, so that ``--help`` answers at o
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import Annotated
 
 import typer
 
 from trueport import __version__
 from trueport.cli import check, convert, inspection, report, verify
-from trueport.cli.signals import ended_by_signals
 from trueport.cli.words import REFUSED
 from trueport.errors import TrueportError
 
 __all__ = ["app", "main"]
+
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -78,3 +84,27 @@ def _words(error: TrueportError | OSError) -> str:
     if isinstance(error, TrueportError) or not error.strerror:
         return str(error)
     return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+
+
+@contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Raise SystemExit, with the code that shells give, when a signal comes that would end the process at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    # What the caller ignores (nohup) or handles stays as it is.
+    changed = [number for number, handler in before.items() if handler == signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, before[number])
+
+
+def _end(number: int, _: FrameType | None) -> None:
+    # A second signal must not break off the cleaning up.
+    signal.signal(number, signal.SIG_IGN)
+    sys.exit(128 + number)

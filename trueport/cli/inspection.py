@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json as jsonlib
+import json as json_module
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -48,7 +49,7 @@ def run(
     if save is not None:
         save_outputs(save, outputs)
     if json:
-        typer.echo(jsonlib.dumps({name: describe(value) for name, value in outputs.items()}, indent=1))
+        typer.echo(json_module.dumps({name: describe(value) for name, value in outputs.items()}, indent=1))
     elif not quiet:
         for name, value in outputs.items():
             typer.echo(f"{name}: {summarize(value)}")
@@ -61,7 +62,6 @@ def info(
     verbose: Verbose = False,
 ) -> None:
     """Show a model's inputs, outputs, dims, dtypes, operators, quantization and size."""
-    from trueport.cli.facts import render
     from trueport.sources.open import describe
 
     typer.echo(render(describe(model, trust=trust), json=json))
@@ -85,6 +85,21 @@ def ops(
         raise UsageError(f"there is no target {to!r}", remedy=f"targets: {', '.join(known)}")
     declared = with_user_ops(known[to](), ops or ())
     if json:
-        typer.echo(jsonlib.dumps(support_data(declared, operator), indent=1))
+        typer.echo(json_module.dumps(support_data(declared, operator), indent=1))
     else:
         typer.echo(describe_operator(declared, operator) if operator else support_table(declared))
+
+
+def render(facts: Mapping[str, Any], *, json: bool) -> str:
+    """One fact a line, lists indented."""
+    if json:
+        return json_module.dumps(facts, indent=1)
+    lines = []
+    for key, value in facts.items():
+        if isinstance(value, list):
+            lines += [f"{key}:", *(f"  {item}" for item in value)]
+        elif isinstance(value, dict) and value:
+            lines += [f"{key}:", *(f"  {name}: {item}" for name, item in value.items() if item)]
+        elif value not in ("", None, {}):
+            lines.append(f"{key}: {value}")
+    return "\n".join(lines)

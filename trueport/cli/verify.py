@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,8 +23,11 @@ from trueport.cli.words import (
     Trust,
     Verbose,
 )
+from trueport.errors import UsageError
 
-__all__ = ["locate", "verify"]
+__all__ = ["locate", "read_bytes", "read_dims", "verify"]
+
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
 Target = Annotated[Path, typer.Argument(help="the model that was made of it, in any form")]
 Samples = Annotated[int | None, typer.Option(min=1, help="how many sets of inputs, at most")]
@@ -72,7 +77,6 @@ def verify(
     Exit codes: 0 faithful, or within the tolerance that was given; 1 departs, or nothing could be compared; 2 refused.
     """
     from trueport.cli.progress import progress
-    from trueport.cli.sizes import read_bytes, read_dims
     from trueport.comparison import verify as compare
     from trueport.fidelity import Verdict
     from trueport.report.verification import render
@@ -115,7 +119,6 @@ def locate(
 ) -> None:
     """Name the first node that departs: its own error, what it inherited, and the likely cause."""
     from trueport.cli.progress import progress
-    from trueport.cli.sizes import read_bytes, read_dims
     from trueport.comparison import locate as find
     from trueport.report.verification import render_located
 
@@ -138,3 +141,40 @@ def locate(
     if not quiet:
         typer.echo(render_located(found, json=json))
     raise typer.Exit(NOT_FAITHFUL if found.departs else FAITHFUL)
+
+
+def read_dims(words: Sequence[str] | None) -> dict[str, Sequence[int]] | None:
+    """``batch=1,3,8`` or, for bounds, ``batch=1..64``; None where nothing was said."""
+    return dict(_dim(word) for word in words) if words else None
+
+
+def _dim(word: str) -> tuple[str, Sequence[int]]:
+    name, equals, sizes = word.rpartition("=")
+    bounds = re.fullmatch(r"\s*(\d+)\s*\.\.\s*(\d+)\s*", sizes)
+    try:
+        if not (equals and name):
+            raise ValueError(word)
+        if bounds:
+            low, high = int(bounds[1]), int(bounds[2])
+            if low > high:
+                raise ValueError(word)
+            return name, range(low, high + 1)
+        return name, [int(size) for size in sizes.split(",")]
+    except ValueError as error:
+        raise UsageError(
+            f"cannot parse {word!r}: expected NAME=SIZE[,SIZE…] or NAME=LOW..HIGH",
+            where="--dims",
+            remedy="write batch=1,3,8 or batch=1..64",
+        ) from error
+
+
+def read_bytes(word: str | None) -> int | None:
+    """``500MB``, ``2GB``, ``2GiB`` or plain bytes."""
+    if word is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmg]i?)?b?", word.strip().lower())
+    if not found:
+        raise UsageError(
+            f"cannot parse {word!r} as a size", where="--memory", remedy="write 500MB, 2GB or a number of bytes"
+        )
+    return int(float(found[1]) * _UNITS[found[2] or ""])

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
 from trueport.backends.tensorflow.target import BuiltModule, TensorflowTarget
-from trueport.backends.tflite.write import write_tflite
 from trueport.drawing.graph import Graph
+from trueport.errors import ConversionError
+from trueport.lazy import LazyModule
+from trueport.quiet import tensorflow_lines_hidden
+from trueport.quoting import one_line
 from trueport.runtimes.base import Model
 from trueport.runtimes.tflite import TfliteModel
 from trueport.stages import Built, Ops, Plan, Program, Target
 
 __all__ = ["BuiltTflite", "TfliteTarget"]
+
+tf: Any = LazyModule("tensorflow", "TensorFlow", "tensorflow")
+
+_NEEDED = re.compile(r"tf\.([A-Z]\w+\([^)]*\))")
+"""An operator with its types, in the list that ends the converter's message."""
 
 
 class TfliteTarget(Target):
@@ -56,3 +65,21 @@ class BuiltTflite(Built):
     def draw(self) -> Graph:
         """TensorFlow's graph, from which the file was made."""
         return self._first.draw()
+
+
+def write_tflite(saved_model: Path, place: Path) -> None:
+    """Convert; operators that TFLite does not have come in one error."""
+    converter = tf.lite.TFLiteConverter.from_saved_model(str(saved_model))
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS]
+    try:
+        with tensorflow_lines_hidden():
+            content = converter.convert()
+    except Exception as error:  # the converter's own types, which are not public
+        missing = sorted(set(_NEEDED.findall(str(error))))
+        why = f"TFLite has no {', '.join(missing)}" if missing else one_line(error, 300)
+        raise ConversionError(
+            f"TensorFlow's converter refuses it: {why}",
+            where="the TFLite model",
+            remedy="write a SavedModel instead, or replace these operators in the source",
+        ) from error
+    place.write_bytes(content)

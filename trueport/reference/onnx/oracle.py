@@ -11,11 +11,12 @@ from onnx_ir.passes.common import LiftConstantsToInitializersPass
 
 from trueport.frontends.onnx.load import load_onnx
 from trueport.ir.provenance import mark_origins
+from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import Registry
+from trueport.passes.expand import expand_functions
 from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
 from trueport.reference.base import MORE_RUNS, NOISY_RUNS, Truth
-from trueport.reference.onnx.bodies import body_of
 from trueport.reference.onnx.evaluate import WideEvaluator
 from trueport.reference.onnx.noise import RoundingNoise
 from trueport.reference.onnx.walk import OnnxWalk
@@ -58,3 +59,24 @@ class OnnxOracle:
     def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Further noisy runs: each draws on."""
         return [self.noisy[run % NOISY_RUNS].run(feeds) for run in range(MORE_RUNS)]
+
+
+def body_of(node: ir.Node) -> ir.Graph | None:
+    """The body of one node of the canonical opsets; None where ONNX gives none for it."""
+    model = ir.from_proto(_alone(node))
+    if not expand_functions(model, lambda inner: inner.op_type != node.op_type, raise_opsets):
+        return None
+    LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+    infer_shapes(model)
+    return model.graph
+
+
+def _alone(node: ir.Node) -> onnx.ModelProto:
+    """A model of the node, which takes its inputs in their order."""
+    proto = ir.to_proto(node)
+    given = {value.name or "": value for value in node.inputs if value is not None}
+    made = [value for value in node.outputs if value.name]
+    inputs, outputs = ([ir.to_proto(value) for value in listed] for listed in (given.values(), made))
+    graph = onnx.helper.make_graph([proto], "body", inputs, outputs)
+    opsets = [onnx.helper.make_opsetid(domain, version) for domain, version in CANONICAL_OPSETS.items()]
+    return onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)

@@ -24,7 +24,6 @@ from trueport.frontends.torch.source.operator_steps import steps_of
 from trueport.ir.rounding import LEAST_BLUR, place_sizes
 from trueport.quoting import one_line
 from trueport.reference.torch.rounding import bound_of, makes_numbers, takes_samples
-from trueport.reference.torch.samples import taken
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
@@ -220,3 +219,19 @@ def _magnitude(value: Any) -> Any:
 
 def _each(change: Callable[[Any], Any], tree: Any) -> Any:
     return torch.utils._pytree.tree_map(change, tree)
+
+
+def taken(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], narrow: bool) -> Any:
+    """The samples of ``args[0]``, ``[N, C, …]``, that ``operator`` takes; ``narrow``: of data of at most float32."""
+    data, rest = args[0], args[1:]
+    if not narrow or not data.is_floating_point() or not data.numel():
+        return operator(*args, **kwargs)
+    for axis in range(2, data.dim()):
+        # Along one axis after the other: positions of whole images are more than float32 tells apart.
+        line = torch.arange(data.shape[axis], dtype=torch.float32)
+        shape = [1, 1, *(-1 if other == axis else 1 for other in range(2, data.dim()))]
+        positions = line.reshape(shape).expand(1, 1, *args[0].shape[2:]).contiguous()
+        chosen = operator(positions, *rest, **kwargs)
+        first = [0, 0, *(slice(None) if other == axis else 0 for other in range(2, data.dim()))]
+        data = data.index_select(axis, chosen[tuple(first)].long())
+    return data

@@ -9,24 +9,20 @@ import numpy as np
 
 from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import NoOracle
-from trueport.fidelity import Verdict
+from trueport.fidelity import EXACT, UNSUPPORTED, Verdict
 from trueport.mapping.registry import Registry
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.runtimes.base import Model
 from trueport.verifying.causes.attributes import fitted_attributes, other_attributes
 from trueport.verifying.causes.branches import other_branches
-from trueport.verifying.causes.declared import declared
 from trueport.verifying.causes.evidence import direct_evidence
 from trueport.verifying.causes.hypothesis import Rule
-from trueport.verifying.causes.indices import other_indices
-from trueport.verifying.causes.operands import other_operands
+from trueport.verifying.causes.operands import other_indices, other_operands, other_weights
 from trueport.verifying.causes.operators import other_operators, passed_through
-from trueport.verifying.causes.order import other_order
 from trueport.verifying.causes.quantization import other_quantization
 from trueport.verifying.causes.shapes_of_error import error_patterns
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
 from trueport.verifying.causes.ties import near_ties
-from trueport.verifying.causes.weights import other_weights
 from trueport.verifying.judge.output import judge
 from trueport.verifying.locate.first_node import Cause
 
@@ -123,3 +119,36 @@ def _noisy(predicted: Any, case: NodeCase) -> Sequence[Any]:
         errors = [run - case.truth for run in case.noisy if np.shape(run) == case.truth.shape]
     # Where the truth is NaN or infinite its noise says nothing about another number in that place.
     return [predicted + np.where(np.isfinite(error), error, 0) for error in errors]
+
+
+def other_order(case: NodeCase) -> Iterator[Hypothesis]:
+    """Along one axis the truth's own numbers, ranked as the target's are: what fits is only a matter of places."""
+    truth, got = case.truth, np.asarray(case.target)
+    if not isinstance(truth, np.ndarray) or truth.shape != got.shape or truth.dtype.kind not in "fiu":
+        return
+    for axis in reversed(range(truth.ndim)):
+        if truth.shape[axis] < 2:
+            continue
+        ranks = np.argsort(np.argsort(got, axis=axis, kind="stable"), axis=axis, kind="stable")
+        placed = np.take_along_axis(np.sort(truth, axis=axis), ranks, axis=axis)
+        own = np.argsort(np.argsort(truth, axis=axis, kind="stable"), axis=axis, kind="stable")
+        moved = np.any(ranks != own, axis=axis)
+        words = f"along axis {axis} it gives the right numbers in another order"
+        evidence = f"so it is in {int(np.sum(moved))} of {moved.size} rows along that axis, the others agree"
+        yield Hypothesis("order", words, lambda placed=placed: placed, evidence)  # type: ignore[misc]
+
+
+def declared(case: NodeCase, registry: Registry, target: str) -> Iterator[Cause]:
+    """Causes that were announced; ``target``: the runtime, for a translation's limits hold for what it makes."""
+    mapping = registry.find(case.node.op_type, case.node.domain)
+    if mapping is None:
+        return
+    if mapping.random:
+        yield Cause("random", "the operator draws random numbers", "no two runtimes draw the same ones")
+    if target != registry.target:
+        return
+    for reason in registry.assess(case.node).reasons:
+        if EXACT < reason.effect < UNSUPPORTED:
+            bound = f"; declared bound: {mapping.error}" if mapping.error else ""
+            words = f"{case.node.op_type} is declared {reason.effect.name.lower()} ({reason.label})"
+            yield Cause("approximate", words, f"{reason.because}{bound}")

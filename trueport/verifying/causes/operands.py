@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
+from trueport.reference.indices import readings
 from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.align.fingerprints import best_order
 from trueport.verifying.causes.hypothesis import formal, with_input, with_inputs
 
-__all__ = ["other_operands"]
+__all__ = ["other_indices", "other_operands", "other_weights"]
+
+_MOST = 16
+"""Constants of the target that are tried."""
 
 _MAX_RANK = 4
 
@@ -93,3 +99,35 @@ def _rounded(array: np.ndarray, kind: str) -> np.ndarray:
     narrow = np.float16 if kind == "float16" else ml_dtypes.bfloat16
     with np.errstate(all="ignore"):
         return array.astype(narrow).astype(np.float64)
+
+
+def other_weights(case: NodeCase, stored: Iterable[tuple[str, Any]]) -> Iterator[Hypothesis]:
+    """``stored``: constants of the target's part, by its names. One that differs counts if it explains the result."""
+    theirs = [(name, array) for name, array in stored if np.asarray(array).dtype.kind == "f"][:_MOST]
+    for index, value in enumerate(case.node.inputs):
+        if value is None or value.const_value is None or np.asarray(case.inputs[index]).dtype.kind != "f":
+            continue
+        mine = np.asarray(value.const_value.numpy())
+        for name, array in theirs:
+            found = best_order(mine, array) if mine.size > 1 else None
+            if found is None:
+                continue
+            other = np.transpose(array, np.argsort(found[0]))
+            differ = np.argwhere(other != mine)
+            if len(differ):
+                place = tuple(int(i) for i in differ[0])
+                words = f"weight {formal(case.node, index)} differs in {len(differ)} of {mine.size} elements"
+                evidence = (
+                    f"the target's {name!r}, put in its place, gives the target's numbers; "
+                    f"first at {list(place)}: {other[place]!s}, the source has {mine[place]!s}"
+                )
+                yield Hypothesis("weight", words, with_input(case, index, other.astype(np.float64)), evidence)
+
+
+def other_indices(case: NodeCase) -> Iterator[Hypothesis]:
+    """The node with indices that other frameworks would make of its own."""
+    sizes = {*np.shape(case.truth), *(np.shape(case.inputs[0]) if case.inputs else ())}
+    for index, array in enumerate(case.inputs):
+        if isinstance(array, np.ndarray):
+            for words, moved in readings(formal(case.node, index), array, sizes):
+                yield Hypothesis("indices", words, with_input(case, index, moved))

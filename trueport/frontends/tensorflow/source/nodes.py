@@ -5,20 +5,24 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx_ir as ir
 
+import trueport
 from trueport.errors import ConversionError
 from trueport.formulas.texts import numpy_of
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.source.dtypes import COMPLEX_PARTS, is_tensor_type, onnx_type
-from trueport.frontends.tensorflow.source.locations import location_of
 from trueport.frontends.tensorflow.translate.values import Translated
 from trueport.ir.places import place
 
 __all__ = ["COMPLEX", "TF", "PartNode", "SourceNode", "attribute", "domain_of"]
+
+_OURS = str(Path(trueport.__file__).parent)
+_INSTALLED = ("site-packages", "dist-packages")
 
 TF = "tf"
 """The domain under which TensorFlow's operators are declared."""
@@ -134,3 +138,16 @@ def domain_of(operation: Any) -> str:
     """Under which an operation's mapping is found."""
     tensors = (*operation.inputs, *operation.outputs)
     return COMPLEX if any(tensor.dtype.is_complex for tensor in tensors) else TF
+
+
+def location_of(operation: Any, name: str) -> str:
+    """The innermost line of the user's code that was traced, else the layer by the scope in the operation's name."""
+    inner: list[str] = []
+    for frame in operation.traceback or ():
+        if frame.filename.startswith(_OURS):
+            # What stands before our own call is whoever asked for the conversion.
+            inner.clear()
+        elif frame.filename.startswith("/") and not any(part in frame.filename for part in _INSTALLED):
+            inner.append(f"{frame.filename}:{frame.lineno}")
+    scope = name.rpartition("/")[0]
+    return inner[-1] if inner else f"layer {scope}" if scope else ""

@@ -6,8 +6,9 @@ it, joined by ``_``. ``results`` names what comes back.
 
 from __future__ import annotations
 
+import importlib
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,12 +22,14 @@ from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.source.exporter_output import torch_warnings_hidden
 from trueport.frontends.torch.source.kept_attributes import kept_attributes
 from trueport.frontends.torch.source.results import name_of, named_results, unique
-from trueport.frontends.torch.source.uncompiled import uncompiled
 from trueport.ir.ports import Port
 from trueport.quoting import plain_text
 from trueport.versions.torch import without_triton
 
 __all__ = ["Call", "as_array", "as_tensor", "inference", "make_call", "port_of"]
+
+_PLACE = "torch._higher_order_ops.utils"
+_NAME = "_hop_compile_and_call"
 
 
 @dataclass(frozen=True)
@@ -208,3 +211,22 @@ def _switch(module: Any, parts: Sequence[Any]) -> None:
     except NotImplementedError:  # the module of an exported program: its graph holds what it was exported with
         for part in parts:
             part.training = False
+
+
+@contextmanager
+def uncompiled() -> Iterator[None]:
+    """Within it torch.cond and while_loop call what they are given: a compiler would not see the modes around it."""
+    module = importlib.import_module(_PLACE)
+    kept = getattr(module, _NAME, None)
+    if kept is None:  # an older PyTorch, which has no such place
+        yield
+        return
+    setattr(module, _NAME, _called)
+    try:
+        yield
+    finally:
+        setattr(module, _NAME, kept)
+
+
+def _called(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any] | None = None) -> Any:
+    return function(*args, **(kwargs or {}))
