@@ -166,15 +166,16 @@ def _wrong_types(node: NodeLike, mapping: OpMapping) -> Iterator[Reason]:
 
 
 def build(target: str, *modules: ModuleType) -> Registry:
-    """The registry of all declarations that stand in ``modules``."""
-    found = [
-        mapping
-        for module in modules
-        for item in vars(module).values()
-        if callable(item) and getattr(item, "__module__", None) == module.__name__
-        for mapping in declared_by(item)
-    ]
-    return Registry.of(target, found)
+    """Return the registry of all declarations in ``modules``: those on functions, and tables of `OpMapping`."""
+    return Registry.of(target, [mapping for module in modules for mapping in _declared_in(module)])
+
+
+def _declared_in(module: ModuleType) -> Iterator[OpMapping]:
+    for item in vars(module).values():
+        if callable(item) and getattr(item, "__module__", None) == module.__name__:
+            yield from declared_by(item)
+        elif isinstance(item, tuple):
+            yield from (row for row in item if isinstance(row, OpMapping) and row.by == module.__name__)
 
 
 def build_from_package(target: str, package: ModuleType) -> Registry:

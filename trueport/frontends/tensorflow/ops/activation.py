@@ -54,16 +54,6 @@ def _exponential_below_zero(t: Translation, x: ir.Value, alpha: float = 1.0, gam
     return t.op.Where(t.op.Less(x, t.op.like(0, x)), below, t.op.Mul(x, t.op.like(gamma, x)))
 
 
-@maps("Sigmoid", domain=TF, error=ulps(6, against=AGAINST_ONE))
-def sigmoid(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Sigmoid(x)
-
-
-@maps("Tanh", domain=TF, error=ulps(4))
-def tanh(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Tanh(x)
-
-
 @maps("Softplus", domain=TF, error=ulps(4, against=AGAINST_ONE))
 def softplus(t: Translation, features: ir.Value) -> ir.Value:
     if is_double(features):

@@ -16,26 +16,6 @@ __all__: list[str] = []
 _D = ir.DataType
 
 
-@maps("BitwiseAnd", domain=TF, fidelity=BITWISE)
-def bitwise_and(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.BitwiseAnd(x, y)
-
-
-@maps("BitwiseOr", domain=TF, fidelity=BITWISE)
-def bitwise_or(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.BitwiseOr(x, y)
-
-
-@maps("BitwiseXor", domain=TF, fidelity=BITWISE)
-def bitwise_xor(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.BitwiseXor(x, y)
-
-
-@maps("Invert", domain=TF, fidelity=BITWISE)
-def invert(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.BitwiseNot(x)
-
-
 @maps("LeftShift", domain=TF, fidelity=BITWISE)
 def left_shift(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
     return _shifted(t, x, _places(t, y), "LEFT")

@@ -38,51 +38,6 @@ def approximate_equal(t: Translation, x: ir.Value, y: ir.Value, *, tolerance: fl
     return t.op.Less(t.op.Abs(t.op.Sub(x, y)), t.op.like(tolerance, x))
 
 
-@maps("Less", domain=TF, fidelity=BITWISE)
-def less(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.Less(x, y)
-
-
-@maps("LessEqual", domain=TF, fidelity=BITWISE)
-def less_equal(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.LessOrEqual(x, y)
-
-
-@maps("Greater", domain=TF, fidelity=BITWISE)
-def greater(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.Greater(x, y)
-
-
-@maps("GreaterEqual", domain=TF, fidelity=BITWISE)
-def greater_equal(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.GreaterOrEqual(x, y)
-
-
-@maps("LogicalAnd", domain=TF, fidelity=BITWISE)
-def logical_and(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.And(x, y)
-
-
-@maps("LogicalOr", domain=TF, fidelity=BITWISE)
-def logical_or(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.Or(x, y)
-
-
-@maps("LogicalNot", domain=TF, fidelity=BITWISE)
-def logical_not(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Not(x)
-
-
-@maps("IsNan", domain=TF, fidelity=BITWISE)
-def is_nan(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.IsNaN(x)
-
-
-@maps("IsInf", domain=TF, fidelity=BITWISE)
-def is_inf(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.IsInf(x)
-
-
 @maps("IsFinite", domain=TF, fidelity=BITWISE)
 def is_finite(t: Translation, x: ir.Value) -> ir.Value:
     return t.op.Less(t.op.Abs(x), t.op.like(np.inf, x))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import onnx_ir as ir
 
-from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, BITWISE, accumulation, ulps
+from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.formulas import numeric
 from trueport.formulas.integers import integer_power, never_negative
 from trueport.formulas.numeric import is_float, widened
@@ -24,11 +24,6 @@ def add(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
     return t.op.StringConcat(x, y) if t.dtype(x) == ir.DataType.STRING else t.op.Add(x, y)
 
 
-@maps("Sub", domain=TF, error=ulps(0))
-def sub(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.Sub(x, y)
-
-
 @maps("Mul", domain=TF, error=ulps(0))
 def mul(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
     # Every swish of Keras comes with a factor of one.
@@ -36,12 +31,6 @@ def mul(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
         if t.rank(factor) == 0 and (number := t.static(factor)) is not None and number == 1:
             return t.op.Identity(other)
     return t.op.Mul(x, y)
-
-
-@maps("RealDiv", domain=TF, error=ulps(0))
-@maps("Div", domain=TF, error=ulps(0))
-def div(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.Div(x, y)
 
 
 @maps("TruncateDiv", domain=TF, error=ulps(0))
@@ -104,29 +93,9 @@ def _is_zero(t: Translation, x: ir.Value) -> ir.Value:
     return t.op.Equal(x, t.op.like(0, x))
 
 
-@maps("Maximum", domain=TF, error=ulps(0))
-def maximum(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.Max(x, y)
-
-
-@maps("Minimum", domain=TF, error=ulps(0))
-def minimum(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
-    return t.op.Min(x, y)
-
-
 @maps("Pow", domain=TF, error=ulps(4))
 def pow_(t: Translation, x: ir.Value, y: ir.Value) -> ir.Value:
     return t.op.Pow(x, y) if is_float(x) else integer_power(t, x, y)
-
-
-@maps("Neg", domain=TF, error=ulps(0))
-def neg(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Neg(x)
-
-
-@maps("Abs", domain=TF, error=ulps(0))
-def abs_(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Abs(x)
 
 
 @maps("Sign", domain=TF, error=ulps(0))
@@ -158,35 +127,14 @@ def accumulate_n(t: Translation, inputs: tuple[ir.Value, ...]) -> ir.Value:
     return add_n(t, inputs)
 
 
-@maps("Sqrt", domain=TF, error=ulps(0))
-def sqrt(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Sqrt(x)
-
-
 @maps("Rsqrt", domain=TF, error=ulps(2))
 def rsqrt(t: Translation, x: ir.Value) -> ir.Value:
     return widened(t, lambda v: t.op.Reciprocal(t.op.Sqrt(v)), x)
 
 
-@maps("Reciprocal", domain=TF, error=ulps(1))
-@maps("Inv", domain=TF, error=ulps(1))
-def reciprocal(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Reciprocal(x)
-
-
-@maps("Exp", domain=TF, error=ulps(1))
-def exp(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Exp(x)
-
-
 @maps("Expm1", domain=TF, error=ulps(8))
 def expm1(t: Translation, x: ir.Value) -> ir.Value:
     return widened(t, functools.partial(numeric.expm1, t), x)
-
-
-@maps("Log", domain=TF, error=ulps(2, against=AGAINST_ONE))
-def log(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Log(x)
 
 
 @maps("Log1p", domain=TF, error=ulps(4))
@@ -198,21 +146,6 @@ def log1p(t: Translation, x: ir.Value) -> ir.Value:
 def round_(t: Translation, x: ir.Value) -> ir.Value:
     # Integers as documented; TensorFlow's own kernel makes them zero (tf.round does not ask it).
     return t.op.Round(x) if is_float(x) else x
-
-
-@maps("Rint", domain=TF, error=ulps(0))
-def rint(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Round(x)
-
-
-@maps("Floor", domain=TF, error=ulps(0))
-def floor(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Floor(x)
-
-
-@maps("Ceil", domain=TF, error=ulps(0))
-def ceil(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Ceil(x)
 
 
 @maps("ClipByValue", domain=TF, error=ulps(0))

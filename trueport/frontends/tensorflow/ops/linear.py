@@ -49,8 +49,3 @@ def batch_mat_mul_v3(t: Translation, x: ir.Value, y: ir.Value, *, adj_x: bool, a
 @maps("BiasAdd", domain=TF, error=ulps(1))
 def bias_add(t: Translation, value: ir.Value, bias: ir.Value, *, data_format: str) -> ir.Value:
     return t.op.Add(value, channel_vector(t, bias, value, data_format))
-
-
-@maps("BiasAddV1", domain=TF, error=ulps(1))
-def bias_add_v1(t: Translation, value: ir.Value, bias: ir.Value) -> ir.Value:
-    return t.op.Add(value, bias)

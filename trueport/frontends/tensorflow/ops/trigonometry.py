@@ -20,16 +20,6 @@ __all__: list[str] = []
 # ONNX Runtime reduces doubles to a period with no more digits than they have: zeros come out as rounding errors of one.
 
 
-@maps("Sin", domain=TF, error=ulps(2, against=AGAINST_ONE))
-def sin(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Sin(x)
-
-
-@maps("Cos", domain=TF, error=ulps(2, against=AGAINST_ONE))
-def cos(t: Translation, x: ir.Value) -> ir.Value:
-    return t.op.Cos(x)
-
-
 @maps("Tan", domain=TF, error=ulps(4, against=AGAINST_ONE))
 def tan(t: Translation, x: ir.Value) -> ir.Value:
     return t.op.Div(t.op.Sin(x), t.op.Cos(x)) if is_double(x) else t.op.Tan(x)
