@@ -20,6 +20,7 @@ from onnx_ir.passes.common import RemoveUnusedNodesPass
 
 from trueport.errors import UsageError
 from trueport.frontends.onnx.load import load_onnx
+from trueport.ir.replace import replace_value
 from trueport.passes.shapes import infer_shapes
 
 __all__ = ["cut", "find", "open", "rename", "replace"]
@@ -99,7 +100,7 @@ def _make_inputs(graph: ir.Graph, values: Sequence[ir.Value]) -> None:
     for value in values:
         if value.is_graph_input():
             continue
-        fresh = ir.Value(name=value.name, type=value.type, shape=value.shape)
-        value.replace_all_uses_with(fresh, replace_graph_outputs=True)
-        value.name = f"{value.name}__cut"
+        fresh = ir.Value()
+        replace_value(value, fresh)
+        value.name = f"{fresh.name}__cut"
         graph.inputs.append(fresh)

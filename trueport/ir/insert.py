@@ -9,7 +9,7 @@ import onnx_ir as ir
 from trueport.ir.build import Builder
 from trueport.ir.provenance import ORIGIN
 
-__all__ = ["Inserter", "Workshop", "stand_in"]
+__all__ = ["Inserter", "Workshop"]
 
 
 class Workshop(Builder):
@@ -34,16 +34,6 @@ class Inserter(Builder):
     def _place(self, node: ir.Node) -> None:
         self.graph.insert_before(self.node, node)
         self.made.append(node)
-
-
-def stand_in(old: ir.Value, new: ir.Value) -> None:
-    """The new value takes the old one's name, users and place among a graph's outputs."""
-    name, old.name = old.name, None
-    new.name = name
-    new.type = new.type or old.type
-    new.shape = new.shape or old.shape
-    new.metadata_props.update(old.metadata_props)
-    old.replace_all_uses_with(new, replace_graph_outputs=True)
 
 
 def _names(model: ir.Model) -> Iterator[str]:

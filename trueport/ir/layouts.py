@@ -13,6 +13,7 @@ import onnx_ir as ir
 __all__ = [
     "LAYOUT",
     "Perm",
+    "add_alias",
     "channels_last",
     "compose",
     "held_names",
@@ -20,7 +21,6 @@ __all__ = [
     "inverse",
     "is_identity",
     "lift",
-    "note_held",
     "rewrite_held",
     "source_names",
 ]
@@ -67,7 +67,7 @@ def channels_last(rank: int) -> Perm:
     return (0, *range(2, rank), 1)
 
 
-def note_held(value: ir.Value, name: str, perm: Iterable[int]) -> None:
+def add_alias(value: ir.Value, name: str, perm: Iterable[int]) -> None:
     """Record that ``value`` is the value called ``name``, transposed by ``perm``."""
     line = f"{','.join(map(str, perm))} {name}"
     known = value.metadata_props.get(LAYOUT)
@@ -78,7 +78,7 @@ def rewrite_held(value: ir.Value, orders: Mapping[str, Perm]) -> None:
     """Replace the whole record."""
     value.metadata_props.pop(LAYOUT, None)
     for name, perm in orders.items():
-        note_held(value, name, perm)
+        add_alias(value, name, perm)
 
 
 def held_names(value: ir.Value) -> dict[str, Perm]:

@@ -17,6 +17,7 @@ __all__ = [
     "mark_origins",
     "origins",
     "plain_metadata",
+    "set_origins",
 ]
 
 ORIGIN = "trueport.origin"
@@ -63,15 +64,19 @@ def _traced(node: ir.Node) -> str:
 
 def inherit(made: Iterable[ir.Node], *old: ir.Node, by: str) -> None:
     """New nodes go back to what the old ones went back to; ``by`` names the pass."""
-    came_from = "\n".join(dict.fromkeys(name for node in old for name in origins(node)))
     at = next(filter(None, map(location, old)), "")
     for node in made:
-        node.metadata_props[ORIGIN] = came_from
+        set_origins(node, *old)
         if at:
             node.metadata_props[LOCATION] = at
         node.metadata_props[MADE_BY] = by
         if not node.name and old:
             node.name = old[0].name
+
+
+def set_origins(node: ir.Node, *sources: ir.Node) -> None:
+    """Let a node go back to what several nodes go back to, in their order."""
+    node.metadata_props[ORIGIN] = "\n".join(dict.fromkeys(name for source in sources for name in origins(source)))
 
 
 def plain_metadata(graph: ir.Graph) -> None:

@@ -18,8 +18,9 @@ import onnx_ir as ir
 from onnx.defs import OpSchema
 
 from trueport.ir.build import Builder, known_array
-from trueport.ir.insert import Inserter, stand_in
+from trueport.ir.insert import Inserter
 from trueport.ir.provenance import MADE_BY
+from trueport.ir.replace import replace_value
 
 __all__ = ["EXACT_IN_WIDER", "NOT_IN_WIDER", "Kernel", "Signature", "allows", "can_widen", "type_name", "widen"]
 
@@ -252,7 +253,7 @@ def _cast_back(op: Inserter, value: ir.Value, wider: ir.DataType) -> ir.Node:
     assert narrow is not None
     result = ir.Value(type=value.type, shape=value.shape)
     name = value.name or "value"
-    stand_in(value, result)
+    replace_value(value, result)
     value.name = op.fresh(f"{name}.{wider.name.lower()}")
     value.type = ir.TensorType(wider)
     _declare(op.node, wider)

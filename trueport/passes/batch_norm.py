@@ -10,8 +10,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.build import known_array
-from trueport.ir.insert import Inserter, Workshop, stand_in
+from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.provenance import inherit
+from trueport.ir.replace import remove_node, replace_node
 
 __all__ = ["join_batch_norms"]
 
@@ -56,7 +57,6 @@ def _join(shop: Workshop, conv: ir.Node, norm: ir.Node) -> bool:
     op = Inserter(shop, norm)
     made = op.add("Conv", [conv.inputs[0], *joined], {name: a.value for name, a in conv.attributes.items()})
     inherit(op.made, conv, norm, by="join_batch_norms")
-    stand_in(norm.outputs[0], made)
-    for node in (norm, conv):
-        op.graph.remove(node, safe=True)
+    replace_node(norm, [made])
+    remove_node(conv)
     return True

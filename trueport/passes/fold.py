@@ -25,6 +25,7 @@ from onnx_ir.passes.common import RemoveUnusedNodesPass
 from trueport.ir.dtypes import BOOL, FLOATS, INTEGERS, STRINGS
 from trueport.ir.layouts import compose, held_names, identity, rewrite_held
 from trueport.ir.provenance import NOT_FOLDED
+from trueport.ir.replace import remove_node, replace_value
 from trueport.passes.dims import OpenDims
 from trueport.passes.evaluate import evaluated
 from trueport.passes.result_sizes import bytes_of_result
@@ -133,16 +134,14 @@ def _replace(node: ir.Node, arrays: Sequence[np.ndarray], folding: _Folding) -> 
         made = _constant(value, array, folding)
         made.meta[_COMPUTED] = True
         folding.dims.know(made, array)
-        value.replace_all_uses_with(made)
+        replace_value(value, made)
     _remove(node, folding)
 
 
 def _constant(value: ir.Value, array: np.ndarray, folding: _Folding) -> ir.Value:
     """An initializer in the place, and under the name, of a computed value."""
     name, value.name = value.name or "constant", None
-    made = _new_initializer(name, _tensor(array, value.dtype), folding)
-    made.metadata_props.update(value.metadata_props)
-    return made
+    return _new_initializer(name, _tensor(array, value.dtype), folding)
 
 
 def _tensor(array: np.ndarray, dtype: ir.DataType | None) -> ir.TensorProtocol:
@@ -165,9 +164,7 @@ def _new_initializer(name: str, tensor: ir.TensorProtocol, folding: _Folding) ->
 
 
 def _remove(node: ir.Node, folding: _Folding) -> None:
-    graph = node.graph
-    assert graph is not None
-    graph.remove(node, safe=True)
+    remove_node(node)
     folding.folded += 1
 
 
@@ -205,7 +202,6 @@ def _fold_view(node: ir.Node, folding: _Folding) -> None:
     )
     made = node.outputs[0]
     before = {weight.name: identity(len(perm)), **held_names(weight)}
-    orders = {name: compose(order, perm) for name, order in before.items()}
-    rewrite_held(weight, {**orders, made.name or weight.name: identity(len(perm))})
-    made.replace_all_uses_with(weight)
+    rewrite_held(weight, {name: compose(order, perm) for name, order in before.items()})
+    replace_value(made, weight, keep_name=True)
     _remove(node, folding)

@@ -9,8 +9,9 @@ from types import MappingProxyType
 import numpy as np
 import onnx_ir as ir
 
-from trueport.ir.layouts import held_names, identity, note_held
-from trueport.ir.provenance import ORIGIN, origins
+from trueport.ir.layouts import identity
+from trueport.ir.provenance import set_origins
+from trueport.ir.replace import remove_node, replace_value
 
 __all__ = ["simplify"]
 
@@ -33,20 +34,9 @@ def _bypass(node: ir.Node) -> bool:
     made = node.outputs[0]
     if made.is_graph_output() or any(value.uses() or value.is_graph_output() for value in node.outputs[1:]):
         return False
-    rank = source.shape.rank() if source.shape is not None else 0
-    for name, perm in {made.name or "": identity(rank), **held_names(made)}.items():
-        if name:
-            note_held(source, name, perm)
-    if source.shape is None:
-        source.shape = made.shape
-    made.replace_all_uses_with(source)
-    _remove(node)
+    replace_value(made, source, keep_name=True)
+    remove_node(node)
     return True
-
-
-def _remove(node: ir.Node) -> None:
-    assert node.graph is not None
-    node.graph.remove(node, safe=True)
 
 
 def _dims(value: ir.Value | None) -> tuple[int | str, ...] | None:
@@ -135,10 +125,10 @@ def _puts_back(node: ir.Node) -> bool:
         return False
     if sorted(axes % rank) != sorted(added % rank):
         return False
-    made.replace_all_uses_with(first.inputs[0])
-    _remove(node)
+    replace_value(made, first.inputs[0], keep_name=True)
+    remove_node(node)
     if not source.uses() and not source.is_graph_output():
-        _remove(first)
+        remove_node(first)
     return True
 
 
@@ -155,8 +145,8 @@ def _join_reshapes(node: ir.Node) -> bool:
     if first.outputs[0].is_graph_output():
         return False
     node.replace_input_with(0, data)
-    node.metadata_props[ORIGIN] = "\n".join(dict.fromkeys((*origins(first), *origins(node))))
-    _remove(first)
+    set_origins(node, first, node)
+    remove_node(first)
     return True
 
 
@@ -178,8 +168,8 @@ def _join_padding(node: ir.Node) -> bool:
     if node.op_type == "AveragePool":
         node.attributes["count_include_pad"] = ir.AttrInt64("count_include_pad", 1)
     node.replace_input_with(0, pad.inputs[0])
-    node.metadata_props[ORIGIN] = "\n".join(dict.fromkeys((*origins(pad), *origins(node))))
-    _remove(pad)
+    set_origins(node, pad, node)
+    remove_node(pad)
     return True
 
 

@@ -6,8 +6,8 @@ from collections.abc import Hashable
 
 import onnx_ir as ir
 
-from trueport.ir.layouts import held_names, identity, note_held
-from trueport.ir.provenance import ORIGIN, origins
+from trueport.ir.provenance import set_origins
+from trueport.ir.replace import remove_node, replace_value
 
 __all__ = ["merge_equal"]
 
@@ -36,7 +36,7 @@ def _merge_in(graph: ir.Graph) -> int:
         kept = node if key is None else first.setdefault(key, node)
         if kept is not node and not any(value.is_graph_output() for value in node.outputs):
             _stand_for(kept, node)
-            graph.remove(node, safe=True)
+            remove_node(node)
             gone += 1
     return gone
 
@@ -58,10 +58,6 @@ def _key(node: ir.Node) -> Hashable | None:
 
 def _stand_for(kept: ir.Node, node: ir.Node) -> None:
     """The kept node goes back to what both went back to, and its values are found by the other's names."""
-    kept.metadata_props[ORIGIN] = "\n".join(dict.fromkeys((*origins(kept), *origins(node))))
+    set_origins(kept, kept, node)
     for mine, value in zip(kept.outputs, node.outputs, strict=True):
-        rank = mine.shape.rank() if mine.shape is not None else 0
-        for name, perm in {value.name or "": identity(rank), **held_names(value)}.items():
-            if name:
-                note_held(mine, name, perm)
-        value.replace_all_uses_with(mine)
+        replace_value(value, mine, keep_name=True)

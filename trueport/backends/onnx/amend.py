@@ -22,8 +22,9 @@ import onnx_ir as ir
 
 from trueport.backends.onnx.nan_order import again, extreme_of_floats, sort_of_floats
 from trueport.ir.build import known_array
-from trueport.ir.insert import Inserter, Workshop, stand_in
+from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.provenance import MADE_BY
+from trueport.ir.replace import replace_node
 from trueport.mapping.bind import attribute_value
 
 __all__ = ["amend"]
@@ -61,9 +62,7 @@ def _is_replaced(node: ir.Node, lacks: Callable[[ir.Node], bool], shop: Workshop
     made = amendment(op)
     if made is None:
         return False
-    for old, new in zip(node.outputs, made if isinstance(made, tuple) else (made,), strict=True):
-        stand_in(old, new)
-    op.graph.remove(node, safe=True)
+    replace_node(node, made if isinstance(made, tuple) else (made,))
     return True
 
 

@@ -15,8 +15,9 @@ import onnx_ir as ir
 
 from trueport.backends.onnx.small_sigmoids import keep_small_sigmoids
 from trueport.ir.build import known_array
-from trueport.ir.insert import Inserter, Workshop, stand_in
+from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.provenance import MADE_BY
+from trueport.ir.replace import remove_node, replace_node, replace_value
 
 __all__ = ["BUGS", "RuntimeBug", "avoid_runtime_bugs"]
 
@@ -129,9 +130,9 @@ def _add_a_row_to_none(node: ir.Node, shop: Workshop) -> bool:
     for old, new, axis in zip(node.outputs, again.outputs, (2, 1, 1), strict=False):
         new.name, new.type = op.fresh(f"{old.name}.rows") if old.name else "", old.type
         if old.name:
-            stand_in(old, op.Slice(new, [0], count, [axis]))
+            replace_value(old, op.Slice(new, [0], count, [axis]))
     again.name, node.name = node.name, None
-    op.graph.remove(node, safe=True)
+    remove_node(node)
     return True
 
 
@@ -169,8 +170,7 @@ def _multiply_by_a_column(node: ir.Node, shop: Workshop) -> bool:
         return False
     op = Inserter(shop, node)
     op.metadata[MADE_BY] = "runtime-bug:empty-product-with-a-vector"
-    stand_in(node.outputs[0], op.Squeeze(op.MatMul(data, op.Unsqueeze(vector, [1])), [-1]))
-    op.graph.remove(node, safe=True)
+    replace_node(node, [op.Squeeze(op.MatMul(data, op.Unsqueeze(vector, [1])), [-1])])
     return True
 
 

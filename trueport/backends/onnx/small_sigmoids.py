@@ -13,8 +13,9 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.build import known_array
-from trueport.ir.insert import Inserter, Workshop, stand_in
+from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.provenance import MADE_BY
+from trueport.ir.replace import replace_node
 
 __all__ = ["keep_small_sigmoids"]
 
@@ -44,8 +45,7 @@ def keep_small_sigmoids(node: ir.Node, shop: Workshop) -> bool:
     op.metadata[MADE_BY] = "runtime-bug:small-sigmoids"
     wide = data if data.dtype == ir.DataType.FLOAT else op.Cast(data, to=ir.DataType.FLOAT.value)
     made = op.Reciprocal(op.Add(op.Exp(op.Neg(wide)), np.float32(1)))
-    stand_in(result, made if data.dtype == ir.DataType.FLOAT else op.Cast(made, to=data.dtype.value))
-    op.graph.remove(node, safe=True)
+    replace_node(node, [made if data.dtype == ir.DataType.FLOAT else op.Cast(made, to=data.dtype.value)])
     return True
 
 

@@ -9,13 +9,13 @@ import onnx_ir as ir
 
 from trueport.ir.layouts import (
     Perm,
+    add_alias,
     compose,
     held_names,
     identity,
     inverse,
     is_identity,
     lift,
-    note_held,
     rewrite_held,
 )
 from trueport.passes.layout.decide import decide, rules_of, subgraphs_of
@@ -135,7 +135,7 @@ class _Rewrite:
         else:
             held.name = self._shop.fresh(f"{original}@{''.join(map(str, perm))}")
             if held is not root and len(perm) == rank:
-                note_held(held, original, perm)
+                add_alias(held, original, perm)
 
     def _get(self, value: ir.Value, form: Form) -> ir.Value:
         """The value that holds this order, made by a transpose when there is none."""
@@ -224,4 +224,4 @@ class _Rewrite:
             if perm in known and known[perm].name == alias.name:
                 continue
             order, value = next((order, value) for order, value in known.items() if len(order) == len(perm))
-            note_held(value, alias.name or "", compose(inverse(perm), order))
+            add_alias(value, alias.name or "", compose(inverse(perm), order))

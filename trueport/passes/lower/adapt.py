@@ -31,9 +31,10 @@ from onnx.defs import OpSchema
 
 from trueport.errors import ConversionError
 from trueport.ir.build import Builder, known_array
-from trueport.ir.insert import Inserter, Workshop, stand_in
+from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.places import op_id, place
 from trueport.ir.provenance import MADE_BY
+from trueport.ir.replace import remove_node, replace_value
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema, history, schema_at
 from trueport.ir.widening import Signature, allows, widen
 from trueport.mapping.bind import attribute_defaults, attribute_value, bind_by_schema
@@ -352,11 +353,11 @@ def _replace(node: ir.Node, new: OpSchema, old: int, adapter: Adapter, shop: Wor
     for value, result in zip(node.outputs, results, strict=False):
         if result is not None:
             made_here = result if result.producer() in op.made else op.Identity(result)
-            stand_in(value, made_here)
+            replace_value(value, made_here)
             maker = made_here.producer()
             if value is node.outputs[0] and maker is not None:
                 maker.name = node.name
-    op.graph.remove(node, safe=True)
+    remove_node(node)
     return op.made
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from trueport.ir.provenance import ORIGIN, origins
+from trueport.ir.layouts import rewrite_held
+from trueport.ir.provenance import set_origins
+from trueport.ir.replace import replace_node
 from trueport.passes.recognize.match import behind_views, dims_of, maker, orders
 
 __all__ = ["recognize_biases"]
@@ -29,8 +31,10 @@ def _join(node: ir.Node) -> bool:
             continue
         conv.resize_inputs(3)
         conv.replace_input_with(2, bias)
-        conv.metadata_props[ORIGIN] = "\n".join(dict.fromkeys((*origins(conv), *origins(node))))
-        _take_place(data, node)
+        set_origins(conv, conv, node)
+        for step in steps:
+            rewrite_held(step.outputs[0], {})  # with the bias it is no longer what these names stand for
+        replace_node(node, [data])
         return True
     return False
 
@@ -62,13 +66,3 @@ def _made_before(bias: ir.Value, conv: ir.Node) -> bool:
     conv.graph.remove(cast)
     conv.graph.insert_before(conv, cast)
     return True
-
-
-def _take_place(value: ir.Value, node: ir.Node) -> None:
-    """What the node made is made under the same name by what stood before it."""
-    made = node.outputs[0]
-    name, made.name = made.name, None
-    made.replace_all_uses_with(value, replace_graph_outputs=True)
-    value.name = name
-    assert node.graph is not None
-    node.graph.remove(node, safe=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from trueport.ir.provenance import ORIGIN, origins
+from trueport.ir.provenance import set_origins
 from trueport.passes.layout.workshop import Workshop
 from trueport.passes.recognize.match import dims_of, ints_of, maker, put
 
@@ -46,7 +46,7 @@ def _join(back: ir.Node, shop: Workshop) -> bool:
     name = f"{back.outputs[0].name}.MatMul"
     step = shop.node("MatMul", [data, matrix], {}, name, list(made), back.outputs[0].dtype, product)
     put(shop, back, [step], product)
-    step.metadata_props[ORIGIN] = "\n".join(dict.fromkeys(origins(product)))
+    set_origins(step, product)
     return True
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import onnx_ir as ir
 
-from trueport.ir.provenance import inherit
+from trueport.ir.replace import replace_node
 from trueport.passes.layout.workshop import Workshop
 
 __all__ = ["behind_views", "dims_of", "ints_of", "is_constant", "maker", "orders", "put", "scalar_of"]
@@ -67,13 +67,6 @@ def dims_of(value: ir.Value | None) -> tuple[int | None, ...] | None:
 
 def put(shop: Workshop, old: ir.Node, steps: Sequence[ir.Node], *origins: ir.Node) -> None:
     """New nodes in the place of one; the last makes its output, under its name."""
-    graph, made, result = old.graph, old.outputs[0], steps[-1].outputs[0]
-    assert isinstance(graph, ir.Graph)
-    inherit(steps, *origins, old, by=MADE_BY)
-    result.shape, result.type = made.shape, made.type
-    graph.insert_before(old, steps)
-    name, made.name = made.name, None
-    made.replace_all_uses_with(result, replace_graph_outputs=True)
-    result.name = name
-    result.metadata_props.update(made.metadata_props)
-    graph.remove(old, safe=True)
+    made, result = old.outputs[0], steps[-1].outputs[0]
+    result.shape, result.type = made.shape, made.type  # the names of dynamic dimensions are kept
+    replace_node(old, [result], steps, origins=origins, by=MADE_BY)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
+from trueport.ir.layouts import add_alias, identity
+from trueport.ir.replace import can_take_name, replace_value
 from trueport.passes.layout.workshop import Workshop
 from trueport.passes.prune import prune
 from trueport.passes.recognize.match import dims_of, ints_of, maker
@@ -73,8 +75,8 @@ def _cancel_reversal(node: ir.Node, shop: Workshop, root: ir.Graph) -> None:
 
 def _replace(old: ir.Value, new: ir.Value) -> None:
     """One value in the place of another, a result of the graph under its name."""
-    if old.is_graph_output():
-        if new.producer() is None or new.is_graph_output() or new.graph is not old.graph:
-            return
-        old.name, new.name = None, old.name
-    old.replace_all_uses_with(new, replace_graph_outputs=True)
+    if not old.is_graph_output():
+        replace_value(old, new, keep_name=True)
+    elif can_take_name(old, new):
+        add_alias(new, new.name or "", identity(len(new.shape or ())))
+        replace_value(old, new)

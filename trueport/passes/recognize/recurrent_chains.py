@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import onnx_ir as ir
 
+from trueport.ir.replace import replace_value
 from trueport.passes.layout.workshop import Workshop
 from trueport.passes.recognize.match import dims_of, ints_of, is_constant, maker
 from trueport.passes.recognize.recurrent_cells import Cell, cells, plain
@@ -128,13 +129,12 @@ def _region(chain: Sequence[Cell]) -> set[ir.Node]:
 
 
 def _redirect(old: ir.Value, new: ir.Value, region: set[ir.Node]) -> None:
-    for user, index in list(old.uses()):
-        if user not in region:
-            user.replace_input_with(index, new)
-    graph = old.graph
-    if old.is_graph_output() and graph is not None and not new.is_graph_output():
-        graph.outputs[graph.outputs.index(old)] = new
-        old.name, new.name = f"{new.name}.step", old.name
+    if not old.is_graph_output() or new.is_graph_output():
+        replace_value(old, new, keep_name=True, except_in=region)
+        return
+    spare = f"{new.name}.step"
+    replace_value(old, new, except_in=region)
+    old.name = spare
 
 
 def _join_stacks(chain: Sequence[Cell], made: Recurrence, places: Sequence[int], bench: Bench) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from trueport.ir.provenance import inherit
+from trueport.ir.replace import replace_value
 from trueport.passes.layout.workshop import Workshop
 from trueport.passes.prune import discard, prune_graph
 from trueport.passes.recognize.match import MADE_BY, dims_of, ints_of, is_constant, maker, scalar_of
@@ -213,11 +214,9 @@ def _without(
         output = node.outputs[place]
         if output.is_graph_output():
             value = bench.node("Identity", [value], {}, f"{output.name}.state", shape=list(value.shape or ()))
-            name, output.name = output.name, None
-            output.replace_all_uses_with(value, replace_graph_outputs=True)
-            value.name = name
+            replace_value(output, value)
         else:
-            output.replace_all_uses_with(value)
+            replace_value(output, value, keep_name=True)
     left = [place for place in range(len(node.outputs)) if place not in known]
     if not left:
         bench.graph.remove(node, safe=True)
@@ -257,9 +256,7 @@ def _rebuilt(loop: _Loop, left: Sequence[int], bench: Bench) -> ir.Node:
     new.attributes["body"] = attribute
     inherit([new], node, by=MADE_BY)
     for old, value in zip(results, new.outputs, strict=True):
-        value.type, value.shape, value.name = old.type, old.shape, old.name
-        old.name = None
-        old.replace_all_uses_with(value, replace_graph_outputs=True)
+        replace_value(old, value)
     bench.graph.insert_before(node, new)
     bench.graph.remove(node, safe=True)
     body.outputs[:] = [going, *outputs]

@@ -6,6 +6,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.dtypes import numpy_dtype
+from trueport.ir.replace import remove_node, replace_value
 from trueport.passes.recognize.match import dims_of, is_constant
 
 __all__ = ["store_casts", "store_views"]
@@ -50,7 +51,6 @@ def _store(node: ir.Node) -> bool:
         cache=True,
     )
     weight.shape, weight.type = ir.Shape(sizes), ir.TensorType(dtype)
-    made.replace_all_uses_with(weight)
-    assert node.graph is not None
-    node.graph.remove(node, safe=True)
+    replace_value(made, weight, keep_name=True)
+    remove_node(node)
     return True

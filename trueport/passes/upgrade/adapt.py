@@ -26,7 +26,7 @@ from onnx_ir.tape import Tape
 from trueport.errors import InvalidModel
 from trueport.ir.build import Several
 from trueport.ir.places import op_id, place
-from trueport.ir.provenance import inherit
+from trueport.ir.replace import replace_node
 from trueport.ir.schemas import CANONICAL_OPSETS, history, schema_at
 from trueport.mapping.bind import bind_by_schema, bind_by_signature
 from trueport.passes.shapes import infer_shapes
@@ -246,27 +246,11 @@ def _replace(node: ir.Node, old: OpSchema | None, new: int, adapter: Adapter) ->
     builder = AdapterBuilder(node, new)
     made = bound.call(adapter, builder, lambda value: value)
     results = list(made) if isinstance(made, (tuple, list)) else [made]
-    replaced = list(node.outputs)
-    base = next((value.name for value in replaced if value.name), op_id(node))
-    for value, result in zip(replaced, results, strict=False):
-        _take_over(value, result)
+    base = next((value.name for value in node.outputs if value.name), op_id(node))
     _name(builder.nodes, results, f"{base}.{new}", node.name)
-    inherit(builder.nodes, node, by=f"upgrade:{node.op_type}-{old.since_version if old else EXPERIMENTAL}-{new}")
-    graph = node.graph
-    assert graph is not None
-    graph.insert_before(node, builder.nodes)
-    for value, result in zip(replaced, results, strict=False):
-        value.replace_all_uses_with(result, replace_graph_outputs=True)
-    graph.remove(node, safe=True)
+    by = f"upgrade:{node.op_type}-{old.since_version if old else EXPERIMENTAL}-{new}"
+    replace_node(node, results, builder.nodes, by=by)
     return list(builder.nodes)
-
-
-def _take_over(old: ir.Value, new: ir.Value) -> None:
-    """The new value stands under the old one's name, type and shape."""
-    name, old.name = old.name, None
-    new.name = name
-    new.type = new.type or old.type
-    new.shape = new.shape or old.shape
 
 
 def _name(nodes: Iterable[ir.Node], results: Sequence[ir.Value], base: str, name: str | None) -> None:

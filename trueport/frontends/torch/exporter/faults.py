@@ -17,6 +17,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.frontends.torch._torch import torch
+from trueport.ir.replace import replace_node
 
 __all__ = ["exact_numbers", "exporter_mended"]
 
@@ -142,9 +143,9 @@ def _widen(node: ir.Node) -> None:
         return
     made = ir.node("Constant", [], {"value": ir.tensor(np.asarray(number, np.float64))}, name=node.name)
     made.metadata_props.update(node.metadata_props)
-    old, new = node.outputs[0], made.outputs[0]
-    new.name, new.type, new.shape = old.name, ir.TensorType(_D.DOUBLE), old.shape
-    ir.convenience.replace_nodes_and_values(node.graph, node, [node], [made], [old], [new])
+    made.outputs[0].type = ir.TensorType(_D.DOUBLE)
+    node.graph.insert_before(node, made)
+    replace_node(node, made.outputs)
 
 
 def _number(value: ir.Value) -> np.ndarray | None:
