@@ -24,10 +24,10 @@ def main(model: str, folder: str, result: str, verify: str = "") -> None:
 def _load_operators() -> None:
     """Modules that are read at their first use; tf2onnx reads all of its own, and no runtime, when it is imported."""
     from trueport.frontends.tensorflow.registry import registry
-    from trueport.passes.lower.adapt import adapters
+    from trueport.passes.lower.adapt import DOWN
 
     registry()
-    adapters()
+    DOWN.adapters  # noqa: B018  # imports them
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from trueport.errors import ConversionError
 from trueport.ir.maps import from_proto, to_proto
 from trueport.ir.marks import borders_are_open, mark_borders_open
 from trueport.ir.schemas import CANONICAL_OPSETS, has_body, history, operators
-from trueport.passes.lower.adapt import ABSENT, adapters
+from trueport.passes.lower.adapt import ABSENT, DOWN
 from trueport.passes.lower.model import lower_model
 from trueport.passes.lower.relabels import NO_FORM, RELABELS
 from trueport.passes.lower.times import opset_with, opsets_of_time
@@ -52,7 +52,7 @@ def _widens(step: tuple[str, str, int, int]) -> bool:
 
 
 def test_every_step_is_settled_in_one_way() -> None:
-    adapted = {(domain, op, new, old) for (domain, op, new), (old, _) in adapters().items()}
+    adapted = {(domain, op, new, old) for (domain, op, new), (old, _) in DOWN.adapters.items()}
     for step in _steps():
         domain, op, _, old = step
         absent = old == ABSENT and step not in adapted
@@ -64,7 +64,7 @@ def test_every_step_is_settled_in_one_way() -> None:
 
 
 def test_every_adapter_has_a_row() -> None:
-    assert {op for _, op, _ in adapters()} <= {row.op for row in ROWS}
+    assert {op for _, op, _ in DOWN.adapters} <= {row.op for row in ROWS}
 
 
 def _label(item: Any) -> str:

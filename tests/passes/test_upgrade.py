@@ -15,8 +15,7 @@ from trueport.backend import prepare
 from trueport.ir.maps import from_proto
 from trueport.ir.schemas import CANONICAL_OPSETS, EXPERIMENTAL_OPERATORS, canonical_schema, history
 from trueport.mapping.bind import bind_by_schema
-from trueport.passes.pipeline import adapters
-from trueport.passes.upgrade.adapt import EXPERIMENTAL, upgrade_model
+from trueport.passes.upgrade.adapt import EXPERIMENTAL, UP, upgrade_model
 from trueport.passes.upgrade.relabels import RELABELS, only_widens
 
 SUITE = [case for cases in from_suite().values() for case in cases]
@@ -51,7 +50,7 @@ def _widens(step: tuple[str, str, int, int]) -> bool:
 
 
 def test_every_step_is_settled_in_one_way() -> None:
-    adapted = {(domain, op, old, new) for (domain, op, old), (new, _) in adapters().items() if old != EXPERIMENTAL}
+    adapted = {(domain, op, old, new) for (domain, op, old), (new, _) in UP.adapters.items() if old != EXPERIMENTAL}
     for step in _steps():
         ways = [step in adapted, step in RELABELS, _widens(step)]
         assert sum(ways) == 1, f"{step}: adapter {ways[0]}, relabel {ways[1]}, mere widening {ways[2]}"
@@ -60,7 +59,7 @@ def test_every_step_is_settled_in_one_way() -> None:
 
 
 def test_every_operator_on_trial_has_an_adapter() -> None:
-    assert {op for _, op, old in adapters() if old == EXPERIMENTAL} == EXPERIMENTAL_OPERATORS
+    assert {op for _, op, old in UP.adapters if old == EXPERIMENTAL} == EXPERIMENTAL_OPERATORS
 
 
 def test_every_old_version_has_a_case() -> None:
@@ -70,7 +69,7 @@ def test_every_old_version_has_a_case() -> None:
 
 def test_every_adapter_has_a_case_by_hand() -> None:
     covered = {case.pair for case in HAND}
-    assert not [key for key in adapters() if key not in covered]
+    assert not [key for key in UP.adapters if key not in covered]
 
 
 def _expected(case: Case) -> list[Any]:
@@ -92,7 +91,7 @@ def _expected(case: Case) -> list[Any]:
 
 def _raised(case: Case) -> onnx.ModelProto:
     model = from_proto(case.model)
-    upgrade_model(model, adapters())
+    upgrade_model(model)
     assert dict(model.opset_imports) == {d: CANONICAL_OPSETS[d] for d in model.opset_imports}
     for node in model.graph.all_nodes():
         schema = canonical_schema(node.op_type, node.domain)

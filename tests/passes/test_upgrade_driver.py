@@ -11,7 +11,6 @@ from tests.passes.run_models import assert_same, run_ort, run_reference
 from trueport.errors import InvalidModel
 from trueport.ir.provenance import MADE_BY, mark_origins, origins
 from trueport.ir.schemas import CANONICAL_OPSETS
-from trueport.passes.pipeline import adapters
 from trueport.passes.upgrade.adapt import upgrade_model
 
 X = np.random.default_rng(5).normal(size=(2, 3, 4)).astype(np.float32)
@@ -20,7 +19,7 @@ X = np.random.default_rng(5).normal(size=(2, 3, 4)).astype(np.float32)
 def raised(text: str | onnx.ModelProto) -> ir.Model:
     model = ir.from_proto(onnx.parser.parse_model(text) if isinstance(text, str) else text)
     mark_origins(model.graph)
-    upgrade_model(model, adapters())
+    upgrade_model(model)
     return model
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
-import pkgutil
-
 import onnx_ir as ir
 from onnx_ir.passes.common import (
     LiftConstantsToInitializersPass,
@@ -16,7 +12,6 @@ from onnx_ir.passes.common import (
 from trueport.fidelity import Loss
 from trueport.ir.provenance import mark_origins
 from trueport.mapping.registry import Registry
-from trueport.passes import upgrade
 from trueport.passes.batch_norm import join_batch_norms
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
@@ -26,19 +21,12 @@ from trueport.passes.known import make_known
 from trueport.passes.layout import assign_layouts
 from trueport.passes.shapes import infer_shapes
 from trueport.passes.sizes import mark_sized_by_data
-from trueport.passes.upgrade.adapt import Adapters, adapters_of, upgrade_model
+from trueport.passes.upgrade.adapt import upgrade_model
 
-__all__ = ["adapters", "arrange_for_tensorflow", "canonicalize", "raise_opsets"]
+__all__ = ["arrange_for_tensorflow", "canonicalize", "raise_opsets"]
 
 _MAX_NESTED_BODIES = 8
 """Function bodies that use operators with bodies: three levels are the most in ONNX 1.23."""
-
-
-@functools.cache
-def adapters() -> Adapters:
-    """All opset adapters, by (domain, op, old version)."""
-    families = sorted(module.name for module in pkgutil.iter_modules(upgrade.__path__) if module.name != "adapt")
-    return adapters_of(*(importlib.import_module(f"{upgrade.__name__}.{name}") for name in families))
 
 
 def canonicalize(model: ir.Model) -> list[Loss]:
@@ -49,7 +37,7 @@ def canonicalize(model: ir.Model) -> list[Loss]:
     for function in model.functions.values():
         mark_origins(function.graph)
     # Opsets and inlining go together: a function may import another opset than the model.
-    upgrade_model(model, adapters())
+    upgrade_model(model)
     # Constants before shapes: Reshape, Slice and Resize have shapes only when their parameters are known.
     LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
     LiftSubgraphInitializersToMainGraphPass()(model)
@@ -84,4 +72,4 @@ def arrange_for_tensorflow(model: ir.Model, registry: Registry) -> None:
 
 def raise_opsets(model: ir.Model) -> None:
     """Upgrade everything in a model to the canonical opsets."""
-    upgrade_model(model, adapters())
+    upgrade_model(model)

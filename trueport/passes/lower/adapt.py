@@ -1,12 +1,7 @@
 """From the canonical opset down to an older one: every node is taken back, step by step, to the version in force there.
 
-An adapter undoes one real change between two versions of an operator:
-
-    @downgrades("Split", 18, 13)
-    def split_18_to_13(op, input, split, *, axis, num_outputs):
-        ...
-
-It is bound from the schema of the NEW version. ``op.again(...)`` builds the operator at the OLD version; all other
+The engine is :mod:`trueport.passes.opset_steps`. An adapter, ``@downgrades("Split", 18, 13)``, undoes one real change
+and is bound from the schema of the NEW version. ``op.again(...)`` builds the operator at the OLD version; all other
 nodes are built at the canonical opset and taken back in turn, so an adapter may use any operator that can be. An
 operator that did not exist has an adapter to version ``ABSENT``, or ONNX's own function body takes its place. Between
 two versions without an adapter the node is only relabelled, if it uses nothing that the old one lacks; a test shows
@@ -17,12 +12,9 @@ that such a step changes nothing else. Types that the old version does not take 
 from __future__ import annotations
 
 import functools
-import importlib
-import itertools
-import pkgutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -34,61 +26,29 @@ from trueport.ir.build import Builder, known_array
 from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.places import op_id, place
 from trueport.ir.provenance import MADE_BY
-from trueport.ir.replace import remove_node, replace_value
+from trueport.ir.replace import replace_node
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema, history, schema_at
 from trueport.ir.widening import Signature, allows, widen
-from trueport.mapping.bind import attribute_defaults, attribute_value, bind_by_schema
-from trueport.passes import lower
+from trueport.mapping.bind import attribute_defaults, attribute_value
 from trueport.passes.lower.relabels import NO_FORM
 from trueport.passes.lower.times import opset_with
+from trueport.passes.opset_steps import ABSENT, Course, Direction
 
 __all__ = [
     "ABSENT",
-    "Adapters",
+    "DOWN",
     "Change",
     "Downgrade",
-    "adapters",
     "downgrades",
     "lower_nodes",
     "needs_body",
     "probe_nodes",
 ]
 
-Adapter = Callable[..., Any]
-_A = TypeVar("_A", bound=Adapter)
-Adapters = Mapping[tuple[str, str, int], tuple[int, Adapter]]
-_ATTRIBUTE = "__trueport_downgrades__"
-ABSENT = 0
-"""The version of an operator before its first."""
-_DRIVERS = frozenset({"adapt", "model", "relabels", "times"})
+DOWN = Direction("trueport.passes.lower", is_up=False)
+downgrades = DOWN.step
+"""Declare an adapter from a version of an operator to the one before it."""
 _USES_NEW = "it uses what came with it"
-
-
-def downgrades(op: str, new: int, old: int, *, domain: str = "") -> Callable[[_A], _A]:
-    """Declare an adapter from version ``new`` of an operator to version ``old``, the one before it."""
-
-    def declare(adapter: _A) -> _A:
-        steps = (*getattr(adapter, _ATTRIBUTE, ()), (domain, op, new, old))
-        setattr(adapter, _ATTRIBUTE, steps)
-        return adapter
-
-    return declare
-
-
-@functools.cache
-def adapters() -> Adapters:
-    """All adapters, by (domain, op, new version)."""
-    found: dict[tuple[str, str, int], tuple[int, Adapter]] = {}
-    for name in sorted({module.name for module in pkgutil.iter_modules(lower.__path__)} - _DRIVERS):
-        module = importlib.import_module(f"{lower.__name__}.{name}")
-        for item in vars(module).values():
-            if getattr(item, "__module__", None) != module.__name__:
-                continue
-            for domain, op, new, old in getattr(item, _ATTRIBUTE, ()):
-                if (domain, op, new) in found:
-                    raise TypeError(f"two adapters for {op} {new} → {old}")
-                found[domain, op, new] = (old, item)
-    return found
 
 
 class Downgrade(Inserter):
@@ -132,10 +92,10 @@ class Downgrade(Inserter):
         same = node.op_type == self.node.op_type and node.domain == self.node.domain and self._old != ABSENT
         try:
             super()._infer(node, schema_at(node.op_type, node.domain, self._old) if same else schema)
-        except ValidationError:
+        except ValidationError as error:
             # A type that the old version does not take is seen to when the node stands.
             if not same:
-                raise
+                raise self.fail(f"what would take its place does not take {_types(self.node)}") from error
         if same and any(value.type is None for value in node.outputs):
             for value, before in zip(node.outputs, self.node.outputs, strict=False):
                 value.type, value.shape = before.type, before.shape
@@ -170,6 +130,13 @@ class Downgrade(Inserter):
         """The refusal of this node."""
         return _refusal(self.node, self._new, why)
 
+    def finish(self, results: Sequence[ir.Value | None]) -> None:
+        """Let values that are made here stand for the node's outputs; the first one's node has the node's name."""
+        here = [value if value is None or value.producer() in self.made else self.Identity(value) for value in results]
+        if (maker := here[0].producer() if here and here[0] is not None else None) is not None:
+            maker.name = self.node.name
+        replace_node(self.node, here)
+
 
 @dataclass(frozen=True)
 class Change:
@@ -182,19 +149,53 @@ class Change:
     """whether only its types are wider; otherwise other operators take its place"""
 
 
-@dataclass
-class _Lowering:
-    """One model on its way to the wanted opsets."""
+class _Lowering(Course):
+    direction = DOWN
 
-    shop: Workshop
-    wanted: Mapping[str, int]
-    refusals: list[ConversionError] = field(default_factory=list)
-    changes: list[Change] = field(default_factory=list)
+    def __init__(self, model: ir.Model, wanted: Mapping[str, int]) -> None:
+        super().__init__(wanted)
+        self.refusals: list[ConversionError] = []
+        self.changes: list[Change] = []
+        self._shop = Workshop(model)
+        self.walk(model.graph)
+
+    def replacement(self, node: ir.Node, schema: OpSchema | None, end: int) -> Downgrade:
+        assert schema is not None
+        return Downgrade(self._shop, node, schema, end)
+
+    def note_change(self, node: ir.Node, schema: OpSchema | None) -> None:
+        assert schema is not None
+        self.changes.append(Change(node, opset_with(node.domain, schema.since_version), widened=False))
+
+    def relabel(self, node: ir.Node, schema: OpSchema | None, following: OpSchema | None) -> None:
+        """Make a node of the new version one of the old; refused if it uses what the old one lacks."""
+        assert schema is not None
+        if following is None or not _uses_only(node, schema, following):
+            raise _refusal(node, schema.since_version, NO_FORM.get((node.domain, node.op_type), _USES_NEW))
+        for name in set(node.attributes) - set(following.attributes):
+            del node.attributes[name]
+        before, after = attribute_defaults(following), attribute_defaults(schema)
+        for name in set(before) & set(after) - set(node.attributes):
+            if repr(before[name]) != repr(after[name]) and after[name] is not None:
+                node.attributes[name] = ir.serde.deserialize_attribute(schema.attributes[name].default_value)
+
+    def arrive(self, node: ir.Node, *, is_noted: bool) -> Iterable[ir.Node]:
+        """Widen types that the old version does not take; return the casts."""
+        schema = schema_at(node.op_type, node.domain, self.wanted[node.domain])
+        if schema is None or allows(node, schema, signature := _signature(schema)):
+            return ()
+        version = _first_with_types(node, schema.since_version)
+        casts = widen(node, schema, [signature], self._shop)
+        if casts is None:
+            raise _refusal(node, version, f"{op_id(node)} does not take {_types(node)}")
+        if not is_noted:
+            self.changes.append(Change(node, opset_with(node.domain, version), widened=True))
+        return casts
 
 
 def lower_nodes(model: ir.Model, wanted: Mapping[str, int]) -> None:
     """Take every node back to the wanted opset of its domain; bodies have taken their operators' places before."""
-    lowering = _lower(model, wanted)
+    lowering = _Lowering(model, wanted)
     for node in model.graph.all_nodes():
         node.version = None
     if len(lowering.refusals) == 1:
@@ -210,49 +211,12 @@ def lower_nodes(model: ir.Model, wanted: Mapping[str, int]) -> None:
 
 def probe_nodes(model: ir.Model, wanted: Mapping[str, int]) -> tuple[list[Change], list[ConversionError]]:
     """Return what :func:`lower_nodes` would change and what it would refuse; the model is spent afterwards."""
-    lowering = _lower(model, wanted)
+    lowering = _Lowering(model, wanted)
     return lowering.changes, lowering.refusals
-
-
-def _lower(model: ir.Model, wanted: Mapping[str, int]) -> _Lowering:
-    lowering = _Lowering(Workshop(model), wanted)
-    _lower_graph(model.graph, lowering)
-    return lowering
 
 
 def _lines(errors: Iterable[ConversionError]) -> Iterator[str]:
     return (f"  {error.where}: {error.why}" for error in errors)
-
-
-def _lower_graph(graph: ir.Graph, lowering: _Lowering) -> None:
-    for node in list(graph):
-        try:
-            _lower_node(node, lowering)
-        except ConversionError as refusal:
-            lowering.refusals.append(refusal)
-
-
-def _lower_node(node: ir.Node, lowering: _Lowering, *, is_noted: bool = False) -> None:
-    """``is_noted``: the node stands for one whose change is in the list already."""
-    for attribute in node.attributes.values():
-        if attribute.type == ir.AttributeType.GRAPH:
-            _lower_graph(attribute.as_graph(), lowering)
-    wanted = lowering.wanted.get(node.domain)
-    if wanted is None:
-        return
-    for new, old in _steps(node, wanted):
-        adapter = adapters().get((node.domain, node.op_type, new.since_version))
-        if adapter is not None:
-            all_made = _replace(node, new, *adapter, lowering.shop)
-            if [made.op_type for made in all_made] != [node.op_type] and not is_noted:
-                lowering.changes.append(Change(node, opset_with(node.domain, new.since_version), widened=False))
-                is_noted = True
-            for made in all_made:
-                _lower_node(made, lowering, is_noted=is_noted)
-            return
-        if old is None or not _relabel(node, new, old):
-            raise _refusal(node, new.since_version, NO_FORM.get((node.domain, node.op_type), _USES_NEW))
-    _fit_types(node, wanted, lowering, is_noted=is_noted)
 
 
 def _refusal(node: ir.Node, version: int, why: str) -> ConversionError:
@@ -260,30 +224,6 @@ def _refusal(node: ir.Node, version: int, why: str) -> ConversionError:
     return ConversionError(
         f"has no form before opset {opset}: {why}", where=place(node), remedy=f"ask for opset {opset} or newer"
     )
-
-
-def _steps(node: ir.Node, wanted: int) -> Iterator[tuple[OpSchema, OpSchema | None]]:
-    """(new, old) versions on a node's way down from the version that it is at."""
-    start = CANONICAL_OPSETS[node.domain] if node.version is None else node.version
-    versions = [None, *(schema for schema in history(node.op_type, node.domain) if schema.since_version <= start)]
-    for old, new in reversed(list(itertools.pairwise(versions))):
-        assert new is not None
-        if new.since_version <= wanted:
-            return
-        yield new, old
-
-
-def _relabel(node: ir.Node, new: OpSchema, old: OpSchema) -> bool:
-    """Make a node of the new version one of the old; False, and nothing is changed, if it uses what the old lacks."""
-    if not _uses_only(node, new, old):
-        return False
-    for name in set(node.attributes) - set(old.attributes):
-        del node.attributes[name]
-    before, after = attribute_defaults(old), attribute_defaults(new)
-    for name in set(before) & set(after) - set(node.attributes):
-        if repr(before[name]) != repr(after[name]) and after[name] is not None:
-            node.attributes[name] = ir.serde.deserialize_attribute(new.attributes[name].default_value)
-    return True
 
 
 def _uses_only(node: ir.Node, new: OpSchema, old: OpSchema) -> bool:
@@ -301,23 +241,6 @@ def _uses_only(node: ir.Node, new: OpSchema, old: OpSchema) -> bool:
         if name not in old.attributes and attribute_value(attribute) != defaults[name]
     ]
     return not (extra_inputs or extra_outputs or strange)
-
-
-def _fit_types(node: ir.Node, wanted: int, lowering: _Lowering, *, is_noted: bool) -> None:
-    schema = schema_at(node.op_type, node.domain, wanted)
-    if schema is None:
-        return
-    signature = _signature(schema)
-    if allows(node, schema, signature):
-        return
-    version = _first_with_types(node, schema.since_version)
-    made = widen(node, schema, [signature], lowering.shop)
-    if made is None:
-        raise _refusal(node, version, f"{op_id(node)} does not take {_types(node)}")
-    if not is_noted:
-        lowering.changes.append(Change(node, opset_with(node.domain, version), widened=True))
-    for cast in made:
-        _lower_node(cast, lowering, is_noted=True)
 
 
 def _signature(schema: OpSchema) -> Signature:
@@ -343,32 +266,14 @@ def _first_with_types(node: ir.Node, after: int) -> int:
     return min(fitting, default=CANONICAL_OPSETS[node.domain])
 
 
-def _replace(node: ir.Node, new: OpSchema, old: int, adapter: Adapter, shop: Workshop) -> list[ir.Node]:
-    op = Downgrade(shop, node, new, old)
-    try:
-        made = bind_by_schema(node, new).call(adapter, op, lambda value: value)
-    except ValidationError as error:
-        raise op.fail(f"what would take its place does not take {_types(node)}") from error
-    results = list(made) if isinstance(made, (tuple, list)) else [made]
-    for value, result in zip(node.outputs, results, strict=False):
-        if result is not None:
-            made_here = result if result.producer() in op.made else op.Identity(result)
-            replace_value(value, made_here)
-            maker = made_here.producer()
-            if value is node.outputs[0] and maker is not None:
-                maker.name = node.name
-    remove_node(node)
-    return op.made
-
-
 def needs_body(node: ir.Node, wanted: Mapping[str, int]) -> bool:
     """Whether a node can't be taken back as it is, so that the function body of its operator is to be tried."""
     opset = wanted.get(node.domain)
     if opset is None:
         return False
-    for new, old in _steps(node, opset):
-        if (node.domain, node.op_type, new.since_version) in adapters():
+    for schema, before in DOWN.path(node, opset):
+        if DOWN.adapter(node, schema) is not None:
             return False
-        if old is None or not _uses_only(node, new, old):
+        if schema is None or before is None or not _uses_only(node, schema, before):
             return True
     return False

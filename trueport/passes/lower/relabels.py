@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = ["NO_FORM", "RELABELS", "Step"]
+from trueport.passes.opset_steps import Step, listed_steps
 
-Step = tuple[str, str, int, int]
-"""domain, operator, new version, old version"""
+__all__ = ["NO_FORM", "RELABELS"]
 
 _REASONS: Mapping[str, str] = {
     "words only: an example, a formula's layout or a sentence was improved": """
@@ -37,16 +36,7 @@ _REASONS: Mapping[str, str] = {
 }
 
 
-def _steps(listed: str) -> list[Step]:
-    found = []
-    for item in listed.split():
-        name, new, old = item.split(":")
-        domain, _, op = name.rpartition("/")
-        found.append((domain, op, int(new), int(old)))
-    return found
-
-
-RELABELS: Mapping[Step, str] = {step: reason for reason, listed in _REASONS.items() for step in _steps(listed)}
+RELABELS: Mapping[Step, str] = listed_steps(_REASONS)
 """Every step back without an adapter that is not a mere widening, and why a node may be taken as it is."""
 
 NO_FORM: Mapping[tuple[str, str], str] = {

@@ -1,21 +1,15 @@
 """Old opsets end here: every node is raised, step by step, to the canonical version of its operator.
 
-An adapter handles one real change between two versions of an operator:
-
-    @upgrades("Softmax", 11, 13)
-    def softmax_11_to_13(op, input, *, axis):
-        ...
-
-It is bound from the schema of the OLD version and builds with ``op`` nodes that mean what they mean at the
-NEW version; those are raised further if need be. Between two versions without an adapter the node is only
-relabelled: a test proves that such a change widens dtypes alone, or is named in ``RELABELS`` with its reason.
+The engine is :mod:`trueport.passes.opset_steps`. An adapter, ``@upgrades("Softmax", 11, 13)``, is bound from the
+schema of the OLD version and builds with ``op`` nodes that mean what they mean at the NEW version. Between two versions
+without an adapter the node is only relabelled: a test proves that such a change widens dtypes alone, or is named in
+``RELABELS`` with its reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import onnx_ir as ir
@@ -27,47 +21,21 @@ from trueport.errors import InvalidModel
 from trueport.ir.build import Several
 from trueport.ir.places import op_id, place
 from trueport.ir.replace import replace_node
-from trueport.ir.schemas import CANONICAL_OPSETS, history, schema_at
-from trueport.mapping.bind import bind_by_schema, bind_by_signature
+from trueport.ir.schemas import CANONICAL_OPSETS, history
+from trueport.passes.opset_steps import ABSENT, Course, Direction
 from trueport.passes.shapes import infer_shapes
 
-__all__ = ["EXPERIMENTAL", "Adapter", "AdapterBuilder", "adapters_of", "upgrade_model", "upgrades"]
+__all__ = ["EXPERIMENTAL", "UP", "AdapterBuilder", "upgrade_model", "upgrades"]
 
-Adapter = Callable[..., Any]
-_A = TypeVar("_A", bound=Adapter)
-Adapters = Mapping[tuple[str, str, int], tuple[int, Adapter]]
-_ATTRIBUTE = "__trueport_upgrades__"
-EXPERIMENTAL = 0
+UP = Direction("trueport.passes.upgrade", is_up=True)
+upgrades = UP.step
+"""Declare an adapter from a version of an operator to the next in its history."""
+EXPERIMENTAL = ABSENT
 """The version of operators that ONNX had on trial, before they got a schema or went."""
 _LONG_NAME = "ai.onnx"
 """The other name of the domain whose name is empty."""
 _FIRST_IR_WITH_OPSETS = 3
 """Older models import no opset; they mean the first."""
-
-
-def upgrades(op: str, old: int, new: int, *, domain: str = "") -> Callable[[_A], _A]:
-    """Declare an adapter from version ``old`` of an operator to version ``new``, the next in its history."""
-
-    def declare(adapter: _A) -> _A:
-        steps = (*getattr(adapter, _ATTRIBUTE, ()), (domain, op, old, new))
-        setattr(adapter, _ATTRIBUTE, steps)
-        return adapter
-
-    return declare
-
-
-def adapters_of(*modules: ModuleType) -> Adapters:
-    """All adapters that stand in modules, by (domain, op, old version)."""
-    found: dict[tuple[str, str, int], tuple[int, Adapter]] = {}
-    for module in modules:
-        for item in vars(module).values():
-            if getattr(item, "__module__", None) != module.__name__:
-                continue
-            for domain, op, old, new in getattr(item, _ATTRIBUTE, ()):
-                if (domain, op, old) in found:
-                    raise TypeError(f"two adapters for {op} {old} → {new}")
-                found[domain, op, old] = (new, item)
-    return found
 
 
 class AdapterBuilder:
@@ -78,10 +46,10 @@ class AdapterBuilder:
     ``op.at(13)`` builds as of opset 13, for operators that are younger than that.
     """
 
-    def __init__(self, node: ir.Node, version: int, tape: Tape | None = None) -> None:
+    def __init__(self, node: ir.Node, version: int, tape: Tape | None = None, start: int = ABSENT) -> None:
         self.node = node
         self._tape = Tape() if tape is None else tape
-        self._version = version
+        self._version, self._start = version, start
 
     def __getattr__(self, op_type: str) -> Callable[..., ir.Value]:
         if op_type.startswith("_"):
@@ -105,9 +73,22 @@ class AdapterBuilder:
         return tuple(made)
 
     @property
-    def nodes(self) -> Sequence[ir.Node]:
+    def made(self) -> Sequence[ir.Node]:
         """All nodes built so far."""
         return self._tape.nodes
+
+    def finish(self, results: Sequence[ir.Value | None]) -> None:
+        """Put the nodes in the old one's place, under names that no other graph of the model uses."""
+        old = self.node
+        base = f"{next((value.name for value in old.outputs if value.name), op_id(old))}.{self._version}"
+        inner = 0
+        for node in self.made:
+            values = [value for value in node.outputs if value not in results]
+            for value in values:
+                value.name = f"{base}.{inner}"
+                inner += 1
+            node.name = f"{old.name}.{base}.{inner}" if old.name and len(values) == len(node.outputs) else old.name
+        replace_node(old, results, self.made, by=f"upgrade:{old.op_type}-{self._start}-{self._version}")
 
     def at(self, version: int) -> AdapterBuilder:
         """The same builder, for nodes as of another opset."""
@@ -152,7 +133,7 @@ class AdapterBuilder:
         return None if tensor is None else tensor.numpy()
 
 
-def upgrade_model(model: ir.Model, adapters: Adapters) -> None:
+def upgrade_model(model: ir.Model) -> None:
     """Raise a model, in place, to the canonical opsets; calls of its own functions are inlined on the way.
 
     A function may import another opset than the model, and its attributes may refer to those of the call:
@@ -176,10 +157,11 @@ def upgrade_model(model: ir.Model, adapters: Adapters) -> None:
         )
     InlinePass()(model)
     model.functions.clear()  # those that are left are never called
-    if one_opset and any(_first_step(node, adapters) for node in model.graph.all_nodes()):
+    course = _Upgrading(CANONICAL_OPSETS)
+    if one_opset and any(map(course.changes, model.graph.all_nodes())):
         # Ranks and types make the adapters' results simpler; none depends on them where ONNX does not.
         infer_shapes(model)
-    _upgrade_graph(model.graph, adapters)
+    course.walk(model.graph)
     for node in model.graph.all_nodes():
         node.version = None
     raised = {domain: CANONICAL_OPSETS.get(domain, version) for domain, version in model.opset_imports.items()}
@@ -191,74 +173,33 @@ def _stamp(graph: ir.Graph, opsets: Mapping[str, int]) -> None:
         node.version = opsets.get(node.domain)
 
 
-def _upgrade_graph(graph: ir.Graph, adapters: Adapters) -> None:
-    for node in list(graph):
-        _upgrade_node(node, adapters)
+class _Upgrading(Course):
+    direction = UP
 
+    def replacement(self, node: ir.Node, schema: OpSchema | None, end: int) -> AdapterBuilder:
+        return AdapterBuilder(node, end, start=schema.since_version if schema else EXPERIMENTAL)
 
-def _upgrade_node(node: ir.Node, adapters: Adapters) -> None:
-    for subgraph in _subgraphs(node):
-        _upgrade_graph(subgraph, adapters)
-    step = _first_step(node, adapters)
-    if step is None:
-        node.version = CANONICAL_OPSETS.get(node.domain)
-        return
-    old, new, adapter = step
-    for made in _replace(node, old, new, adapter):
-        _upgrade_node(made, adapters)
+    def relabel(self, node: ir.Node, schema: OpSchema | None, following: OpSchema | None) -> None:
+        """Leave the node as it is: a test proves that it means the same; an operator must be there at its opset."""
+        versions = history(node.op_type, node.domain)
+        if schema is None and versions:
+            raise InvalidModel(
+                f"{op_id(node)} does not exist in opset {node.version}",
+                where=place(node),
+                remedy=f"it came with opset {versions[0].since_version}; raise the model's opset_import",
+            )
 
+    def arrive(self, node: ir.Node, *, is_noted: bool) -> Iterable[ir.Node]:
+        node.version = CANONICAL_OPSETS[node.domain]
+        return ()
 
-def _first_step(node: ir.Node, adapters: Adapters) -> tuple[OpSchema | None, int, Adapter] | None:
-    """The next real change on a node's way up: the schema it follows there, the version after it, the adapter."""
-    if node.version is None:
-        return None
-    versions = history(node.op_type, node.domain)
-    schema = schema_at(node.op_type, node.domain, node.version)
-    if schema is None:
-        experimental = adapters.get((node.domain, node.op_type, EXPERIMENTAL))
-        if experimental is not None:
-            return None, *experimental
-        if not versions:
-            return None
-        raise InvalidModel(
-            f"{op_id(node)} does not exist in opset {node.version}",
-            where=place(node),
-            remedy=f"it came with opset {versions[0].since_version}; raise the model's opset_import",
-        )
-    for old in versions:
-        step = adapters.get((node.domain, node.op_type, old.since_version))
-        # The version is asked too: an onnx older than the canonical opset has no schema for where the last step led.
-        if step is not None and old.since_version >= schema.since_version and node.version < step[0]:
-            return old, *step
-    return None
+    def changes(self, node: ir.Node) -> bool:
+        """True if an adapter changes the node."""
+        wanted = self.wanted.get(node.domain)
+        return wanted is not None and any(self._is_real(node, schema) for schema, _ in UP.path(node, wanted))
 
-
-def _subgraphs(node: ir.Node) -> Iterable[ir.Graph]:
-    for attribute in node.attributes.values():
-        if attribute.type == ir.AttributeType.GRAPH:
-            yield attribute.as_graph()
-        elif attribute.type == ir.AttributeType.GRAPHS:
-            yield from attribute.as_graphs()
-
-
-def _replace(node: ir.Node, old: OpSchema | None, new: int, adapter: Adapter) -> list[ir.Node]:
-    bound = bind_by_schema(node, old) if old else bind_by_signature(node, adapter)
-    builder = AdapterBuilder(node, new)
-    made = bound.call(adapter, builder, lambda value: value)
-    results = list(made) if isinstance(made, (tuple, list)) else [made]
-    base = next((value.name for value in node.outputs if value.name), op_id(node))
-    _name(builder.nodes, results, f"{base}.{new}", node.name)
-    by = f"upgrade:{node.op_type}-{old.since_version if old else EXPERIMENTAL}-{new}"
-    replace_node(node, results, builder.nodes, by=by)
-    return list(builder.nodes)
-
-
-def _name(nodes: Iterable[ir.Node], results: Sequence[ir.Value], base: str, name: str | None) -> None:
-    """Names that no other graph of the model uses, for inner values and the nodes that make them."""
-    inner = 0
-    for node in nodes:
-        made = [value for value in node.outputs if value not in results]
-        for value in made:
-            value.name = f"{base}.{inner}"
-            inner += 1
-        node.name = f"{name}.{base}.{inner}" if name and len(made) == len(node.outputs) else name
+    def _is_real(self, node: ir.Node, schema: OpSchema | None) -> bool:
+        if UP.adapter(node, schema) is not None:
+            return True
+        self.relabel(node, schema, None)
+        return False

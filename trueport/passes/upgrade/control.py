@@ -28,14 +28,14 @@ def scan_8_to_9(
     formal = [_row(value, f"{name}.row.{i}") for i, value in enumerate([*lengths, *values])]
     inner = AdapterBuilder(op.node, 9)
     outputs = _one_sequence(inner, formal, bool(lengths), body, num_scan_inputs, directions)
-    for i, value in enumerate(value for node in inner.nodes for value in node.outputs):
+    for i, value in enumerate(value for node in inner.made for value in node.outputs):
         value.name = f"{name}.of_row.{i}"
     states = len(values) - num_scan_inputs
     for i, (value, of_body) in enumerate(zip(outputs, body.outputs, strict=True)):
         value.type = of_body.type
         if of_body.shape is not None:
             value.shape = ir.Shape([*([None] if i >= states else []), *of_body.shape])
-    rows = ir.Graph(formal, outputs, nodes=inner.nodes, name=f"{body.name}.rows")
+    rows = ir.Graph(formal, outputs, nodes=inner.made, name=f"{body.name}.rows")
     return op.again(*lengths, *values, body=rows, num_scan_inputs=len(formal))
 
 

@@ -12,11 +12,9 @@ from collections.abc import Mapping
 from onnx.defs import OpSchema
 
 from trueport.mapping.bind import attribute_defaults
+from trueport.passes.opset_steps import Step, listed_steps
 
-__all__ = ["RELABELS", "Step", "only_widens"]
-
-Step = tuple[str, str, int, int]
-"""domain, operator, old version, new version"""
+__all__ = ["RELABELS", "only_widens"]
 
 
 def only_widens(old: OpSchema, new: OpSchema) -> bool:
@@ -98,14 +96,5 @@ _REASONS: Mapping[str, str] = {
 }
 
 
-def _steps(listed: str) -> list[Step]:
-    found = []
-    for item in listed.split():
-        name, old, new = item.split(":")
-        domain, _, op = name.rpartition("/")
-        found.append((domain, op, int(old), int(new)))
-    return found
-
-
-RELABELS: Mapping[Step, str] = {step: reason for reason, listed in _REASONS.items() for step in _steps(listed)}
+RELABELS: Mapping[Step, str] = listed_steps(_REASONS)
 """Every step without an adapter that is not a mere widening, and why a node may be taken as it is."""
