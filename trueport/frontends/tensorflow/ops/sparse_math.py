@@ -8,7 +8,7 @@ import onnx_ir as ir
 from trueport.fidelity import AGAINST_TERMS, BITWISE, accumulation, ulps
 from trueport.formulas.indexing.indices import gathered, joined, only, shaped
 from trueport.formulas.indexing.segments import filled, linear, merged, segments
-from trueport.formulas.indexing.sparse import Sparse, added, dim, rank_of, stretched, union, unraveled
+from trueport.formulas.indexing.sparse import Sparse, added, dim, order_of, rank_of, stretched, union, unraveled
 from trueport.frontends.tensorflow.source.nodes import TF
 from trueport.frontends.tensorflow.translate.context import Translation
 from trueport.mapping.declare import maps
@@ -126,11 +126,14 @@ def sparse_dense_cwise_add(
 
 @maps("SparseSoftmax", domain=TF, error=accumulation(8))
 def sparse_softmax(t: Translation, sp_indices: ir.Value, sp_values: ir.Value, sp_shape: ir.Value) -> ir.Value:
-    """Over the values that are there, along the last axis."""
+    """Over the values that are there, along the last axis; as in TensorFlow, the results are in the order of the
+    sorted indices, whatever the order of the given ones."""
     rank = rank_of(t, sp_indices, sp_shape)
-    outer = t.op.Slice(sp_indices, [0], [rank - 1], [1])
-    keys = linear(t, outer, sp_shape)
-    _, _, rows, _ = t.op.several(4).Unique(keys, sorted=1)
+    order = order_of(t, linear(t, sp_indices, sp_shape))
+    sp_values = t.op.Gather(sp_values, order)
+    keys = t.op.Gather(linear(t, t.op.Slice(sp_indices, [0], [rank - 1], [1]), sp_shape), order)
+    changes = t.op.Not(t.op.Equal(keys, t.op.Concat(t.op.Slice(keys, [0], [1]), t.op.Slice(keys, [0], [-1]), axis=0)))
+    rows = t.op.CumSum(t.cast(changes, ir.DataType.INT64), np.int64(0))
     # As many groups as values are enough; those of none are not read.
     start = t.op.Expand(t.op.like(-np.inf, sp_values), t.op.Shape(sp_values))
     top = merged(t, start, rows, sp_values, "max")
