@@ -134,6 +134,10 @@ EXAMPLES: dict[str, Example] = {
         "(float[N] x) => (uint8[N] y) <float s = {0.5}, uint8 z = {0}> { q = QuantizeLinear(x, s, z) y = Max(q, z) }",
         "n0",
     ),
+    "unsorted-top-k": _text(
+        "(float[4] x) => (int64[2] i, int64[2] j) <int64[1] k = {2}> { v, i = TopK(x, k) w, j = TopK<sorted=0>(x, k) }",
+        "n1",
+    ),
 }
 ELSEWHERE = {
     *("beyond-protobuf", "complex-port", "newer-runtime", "peak-memory", "training-setup"),

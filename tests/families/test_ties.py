@@ -289,3 +289,24 @@ def test_a_stable_sort_leaves_nothing_open(tmp_path: Path) -> None:
         for function in (lambda x: x.sort(stable=True)[1], lambda x: x.sort()[1])
     ]
     assert verdicts == [Verdict.DEPARTS, Verdict.FAITHFUL]
+
+
+_UNSORTED: Mapping[str, Callable[[], Any]] = {
+    "torch": lambda: Applies(lambda x: x.topk(9, sorted=False)[1]).eval(),
+    "torch, sorted": lambda: Applies(lambda x: x.topk(9)[1]).eval(),
+    "tensorflow": lambda: lambda x: tf.math.top_k(x, 9, sorted=False)[0],
+    "tensorflow, sorted": lambda: lambda x: tf.math.top_k(x, 9)[0],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "to"),
+    [(name, to) for name in _UNSORTED for to in ("onnx", "tensorflow") if to == "onnx" or name.startswith("torch")],
+)
+def test_check_notes_an_order_that_the_source_leaves_open(name: str, to: str) -> None:
+    source, x = _UNSORTED[name](), tied(100, "float32")
+    options: dict[str, Any] = {"example_inputs": (torch.from_numpy(x),)} if name.startswith("torch") else {}
+    if not options:
+        source = tf.function(source, input_signature=[tf.TensorSpec(x.shape, x.dtype, "x")])
+    noted = "unsorted-top-k" in {remark.rule for remark in trueport.check(source, to, **options).remarks}
+    assert noted == ("sorted" not in name)

@@ -15,8 +15,10 @@ __all__ = [
     "mark",
     "mark_borders_open",
     "mark_nan_ignored",
+    "mark_order_open",
     "mark_trained",
     "marked",
+    "order_is_open",
 ]
 
 _MARK = "trueport.stands_for"
@@ -26,6 +28,8 @@ _NAN_IGNORED = "trueport.nan_ignored"
 """A property of a node: what it makes of NaN does not matter, because other nodes see to it."""
 _OPEN_BORDERS = "trueport.open_borders"
 """A property of a node that decides: what lies on a border, to the last bit, goes either way in the source."""
+_OPEN_ORDER = "trueport.open_order"
+"""A property of a TopK that sorts, where the source does not say in which order it gives the elements."""
 
 
 def mark(value: ir.Value, operator: str, operand: ir.Value) -> ir.Value:
@@ -59,6 +63,19 @@ def mark_borders_open(value: ir.Value) -> ir.Value:
 def borders_are_open(node: ir.Node) -> bool:
     """Whether nothing can be learned from what the node does on a border."""
     return _OPEN_BORDERS in node.metadata_props
+
+
+def mark_order_open(value: ir.Value) -> ir.Value:
+    """Say of the node that makes the value: the source gives the same elements, in an order that it leaves open."""
+    return _with_marked_maker(value, _OPEN_ORDER)
+
+
+def order_is_open(node: ir.Node) -> bool:
+    """True for a TopK of which the source says nothing about the order of its results."""
+    if node.op_type != "TopK" or node.domain:
+        return False
+    ordered = node.attributes.get("sorted")
+    return _OPEN_ORDER in node.metadata_props or (ordered is not None and not ordered.as_int())
 
 
 def mark_nan_ignored(value: ir.Value) -> ir.Value:

@@ -8,7 +8,7 @@ import onnx_ir as ir
 
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
-from trueport.ir.marks import ignores_nan
+from trueport.ir.marks import ignores_nan, order_is_open
 from trueport.ir.nan import has_nan_order, may_hold_nan
 from trueport.ir.provenance import MADE_BY, NOT_FOLDED, origins
 from trueport.ir.resizing import resizes_by_fractions
@@ -73,6 +73,17 @@ def nan_in_orderings(subject: Subject) -> Iterator[Hit]:
             yield Hit(node)
         elif subject.target == "tensorflow" and node.op_type == "Unique":
             yield Hit(node, "all NaN count as one element; PyTorch counts each of them, ONNX Runtime drops them")
+
+
+@rule(
+    "unsorted-top-k",
+    Severity.NOTE,
+    "the source does not say in which order it gives the elements (sorted=False): a target gives the same elements, in "
+    "an order that may be another one",
+    remedy="nothing where the order does not matter; else choose with sorted=True, which has one order everywhere",
+)
+def unsorted_choices(subject: Subject) -> Iterator[Hit]:
+    yield from (Hit(node) for node in subject.nodes if order_is_open(node))
 
 
 @rule("users-operator", Severity.NOTE, "is translated by a declaration of yours")

@@ -9,6 +9,7 @@ from trueport.fidelity import BITWISE
 from trueport.formulas.indexing.indices import integer_of
 from trueport.frontends.tensorflow.source.nodes import TF
 from trueport.frontends.tensorflow.translate.context import Translation
+from trueport.ir.marks import mark_order_open
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -48,15 +49,21 @@ def _comparable(t: Translation, value: ir.Value, last: float) -> ir.Value:
     return t.op.Where(t.op.IsNaN(value), t.op.like(last, value), value)
 
 
-@maps("TopKV2", domain=TF, fidelity=BITWISE, ignores={"sorted": "what need not be sorted may be"})
-def top_k_v2(t: Translation, input: ir.Value, k: ir.Value) -> tuple[ir.Value, ir.Value]:
-    values, indices = t.op.several(2).TopK(input, t.op.Reshape(t.int64(k), [1]))
-    return values, t.cast(indices, t.output_type(1))
+@maps("TopKV2", domain=TF, fidelity=BITWISE)
+def top_k_v2(t: Translation, input: ir.Value, k: ir.Value, *, sorted: bool) -> tuple[ir.Value, ir.Value]:
+    return _largest(t, input, t.op.Reshape(t.int64(k), [1]), sorted)
 
 
-@maps("TopK", domain=TF, fidelity=BITWISE, ignores={"sorted": "what need not be sorted may be"})
-def top_k(t: Translation, input: ir.Value, *, k: int) -> tuple[ir.Value, ir.Value]:
-    values, indices = t.op.several(2).TopK(input, [k])
+@maps("TopK", domain=TF, fidelity=BITWISE)
+def top_k(t: Translation, input: ir.Value, *, k: int, sorted: bool) -> tuple[ir.Value, ir.Value]:
+    return _largest(t, input, t.op.const(np.array([k], np.int64)), sorted)
+
+
+def _largest(t: Translation, data: ir.Value, count: ir.Value, ordered: bool) -> tuple[ir.Value, ir.Value]:
+    """Always from the largest on: where the source leaves the order open, that is one of those allowed."""
+    values, indices = t.op.several(2).TopK(data, count)
+    if not ordered:
+        mark_order_open(values)
     return values, t.cast(indices, t.output_type(1))
 
 
