@@ -140,7 +140,7 @@ EXAMPLES: dict[str, Example] = {
     ),
 }
 ELSEWHERE = {
-    *("beyond-protobuf", "complex-port", "newer-runtime", "peak-memory", "training-setup"),
+    *("beyond-protobuf", "complex-port", "empty-batch-in-matrices", "newer-runtime", "peak-memory", "training-setup"),
     "users-operator",
 }
 """Rules about size, about other targets, or about options: the tests below show them."""

@@ -90,6 +90,18 @@ _SHOWN: dict[str, _Shown] = {
         np.zeros((0, 24), np.float32),
         {"s": np.array([0, -1])},
     ),
+    "fused-transposes-of-nothing": _Shown(
+        (oh.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1]), oh.make_node("MatMul", ["t", "w"], ["y"])),
+        np.zeros((0, 4, 6), np.float32),
+        np.zeros((0, 6, 5), np.float32),
+        {"w": np.ones((4, 5), np.float32)},
+    ),
+    "empty-batch-of-products": _Shown(
+        (oh.make_node("MatMul", ["w", "x"], ["y"]),),
+        np.zeros((0, 4, 6), np.float32),
+        np.zeros((0, 5, 6), np.float32),
+        {"w": np.ones((5, 4), np.float32)},
+    ),
     "empty-product-with-a-vector": _Shown(
         (oh.make_node("MatMul", ["x", "v"], ["y"]),),
         np.zeros((0, 4, 6), np.float32),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import onnx_ir as ir
 
+from trueport.backends.onnx.empty_products import broadcast_to_empty_batches, keep_transposes_apart
 from trueport.backends.onnx.small_sigmoids import keep_small_sigmoids
 from trueport.ir.build import known_array
 from trueport.ir.insert import Inserter, Workshop
@@ -203,6 +204,20 @@ BUGS: tuple[RuntimeBug, ...] = (
         "-1 beside a copied size of 0 is refused, though the other dims say what it is",
         ("1.20", "1.31"),
         _know_the_rest,
+    ),
+    RuntimeBug(
+        "fused-transposes-of-nothing",
+        frozenset({"MatMul"}),
+        "the optimizer fuses a Transpose with the product of an empty batch and one matrix; its kernel refuses it",
+        ("1.20", "1.31"),
+        keep_transposes_apart,
+    ),
+    RuntimeBug(
+        "empty-batch-of-products",
+        frozenset({"MatMul"}),
+        "an empty batch is not broadcast: a product with one matrix on its left, or with several matrices, is refused",
+        ("1.20", "1.31"),
+        broadcast_to_empty_batches,
     ),
     RuntimeBug(
         "empty-product-with-a-vector",

@@ -10,6 +10,7 @@ from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
 from trueport.ir.marks import ignores_nan, order_is_open
 from trueport.ir.nan import has_nan_order, may_hold_nan
+from trueport.ir.products import moves_batch_into_matrix
 from trueport.ir.provenance import MADE_BY, NOT_FOLDED, origins
 from trueport.ir.resizing import resizes_by_fractions
 from trueport.ir.schemas import CANONICAL_OPSETS, history
@@ -84,6 +85,19 @@ def nan_in_orderings(subject: Subject) -> Iterator[Hit]:
 )
 def unsorted_choices(subject: Subject) -> Iterator[Hit]:
     yield from (Hit(node) for node in subject.nodes if order_is_open(node))
+
+
+@rule(
+    "empty-batch-in-matrices",
+    Severity.NOTE,
+    "its operand is transposed so that the dynamic first axis becomes an axis of the matrices: for a size of 0, ONNX "
+    "Runtime's optimizer has made a kernel of both that ends the process",
+    remedy="nothing where the size is never 0; else create the session with disabled_optimizers="
+    '["MatmulTransposeFusion"], which makes this product slower',
+    targets=("onnx",),
+)
+def empty_batches_in_matrices(subject: Subject) -> Iterator[Hit]:
+    yield from (Hit(node) for node in subject.nodes if moves_batch_into_matrix(node))
 
 
 @rule("users-operator", Severity.NOTE, "is translated by a declaration of yours")

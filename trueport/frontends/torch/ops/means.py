@@ -40,7 +40,11 @@ def _mean(t: TorchTranslation, x: ir.Value, dim: Sequence[int] | None, keepdim: 
     given = [dim] if isinstance(dim, int) else list(dim or ())
     axes = sorted(axis % rank for axis in given) or list(range(rank))
     if not any(_is_counted_at_run_time(x, axis) for axis in axes):
-        return t.op.ReduceMean(x, axes, keepdims=int(keepdim))
+        made: ir.Value = t.op.ReduceMean(x, axes, keepdims=int(keepdim))
+        if axes[0] or t.dims(x)[0] is not None:
+            return made
+        # Of an empty batch it is NaN: 0 / size is 0 for any other.
+        return t.op.Add(made, t.op.Div(t.op.like(0, x), t.cast(t.op.Size(x), t.dtype(x))))
     count = t.op.ReduceProd(t.op.Gather(t.op.Shape(x), axes, axis=0), [0], keepdims=0)
     total = t.op.ReduceSum(x, axes, keepdims=int(keepdim))
     return t.op.Div(total, t.cast(count, t.dtype(x)))
