@@ -157,6 +157,19 @@ def unbound(self: Any, x: Tensor) -> Any:
     return sum(x.unbind(0))
 
 
+def split_in_three(self: Any, x: Tensor) -> Tensor:
+    first, second, third = x.tensor_split(3)
+    return torch.cat([third * 3, first, second + 1])
+
+
+def second_of_four_parts(self: Any, x: Tensor) -> Tensor:
+    return x.tensor_split(4, dim=-2)[1] * 2
+
+
+def split_at_indices(self: Any, x: Tensor) -> Any:
+    return x.tensor_split([1, 3])[1] * 2
+
+
 def looked_up(self: Any, x: Tensor) -> Tensor:
     return x * {2: 5.0, 3: 7.0}.get(x.shape[0], 1.0)
 
@@ -189,6 +202,9 @@ _CARRIED = (
     expanded,
     asserted,
     special_size,
+    split_in_three,
+    second_of_four_parts,
+    split_at_indices,
 )
 _REFUSED: dict[Callable[..., Any], str] = {
     squeezed: "squeeze(0)",

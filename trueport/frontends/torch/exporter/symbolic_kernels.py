@@ -1,10 +1,12 @@
 """Kernels of composite operators for tensors whose sizes are symbols: PyTorch's own ask for numbers, which fixes sizes.
 
-A batch norm asks whether there is an element at all, max_pool1d reads the length of its input.
+A batch norm asks whether there is an element at all, max_pool1d reads the length of its input, tensor_split compares
+the remainder of a size with the number of each part.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +23,7 @@ def symbolic_kernels() -> Iterator[None]:
     kernels: dict[Any, Callable[..., Any]] = {
         aten.batch_norm.default: _batch_norm,
         aten.max_pool1d.default: _max_pool1d,
+        aten.tensor_split.sections: _tensor_split,
     }
     for operator, kernel in kernels.items():
         operator.py_impl(key)(kernel)
@@ -58,6 +61,15 @@ def _max_pool1d(
     strides = [1, *(stride or kernel)]
     pooled = aten.max_pool2d.default(x.unsqueeze(-2), [1, *kernel], strides, [0, *padding], [1, *dilation], ceil_mode)
     return pooled.squeeze(-2)
+
+
+def _tensor_split(x: Any, sections: int, dim: int = 0) -> Any:
+    """Return the parts by their starts: each of the first ``size % sections`` parts has one element more."""
+    if not _is_symbolic(x):
+        return _own(torch.ops.aten.tensor_split.sections, x, sections, dim)
+    least, longer = x.shape[dim] // sections, x.shape[dim] % sections
+    starts = [part * least + torch.sym_min(part, longer) for part in range(sections + 1)]
+    return [x.narrow(dim, start, end - start) for start, end in itertools.pairwise(starts)]
 
 
 def _own(operator: Any, *args: Any) -> Any:
