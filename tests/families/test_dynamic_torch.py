@@ -166,6 +166,19 @@ def second_of_four_parts(self: Any, x: Tensor) -> Tensor:
     return x.tensor_split(4, dim=-2)[1] * 2
 
 
+def difference_of_halves(self: Any, x: Tensor) -> Tensor:
+    first, second = x.chunk(2)
+    return first.sum(0) - second.sum(0)
+
+
+def halves(self: Any, x: Tensor) -> Any:
+    return x.chunk(2, dim=-2)
+
+
+def thirds(self: Any, x: Tensor) -> Any:
+    return x.chunk(3)
+
+
 def split_at_indices(self: Any, x: Tensor) -> Any:
     return x.tensor_split([1, 3])[1] * 2
 
@@ -212,6 +225,8 @@ _REFUSED: dict[Callable[..., Any], str] = {
     tried: "x.reshape(2, -1)",
     listed: "range(x.shape[0])",
     unbound: "x.unbind(0)",
+    halves: "the outputs are output_0, on the example output_0, output_1",
+    thirds: "x.chunk(3)",
     looked_up: "looked_up: return x *",
     named_by_size: "the outputs are n1, on the example n2",
 }
@@ -230,6 +245,18 @@ _REFUSED: dict[Callable[..., Any], str] = {
             f"{forward.__name__}-refused": Case(module_of(forward), rows(2), "x.0=batch", refused=words)
             for forward, words in _REFUSED.items()
         },
+        **{
+            f"{forward.__name__}-in its range-{to}": Case(
+                module_of(forward), rows(*sizes), f"x.0=batch({sizes[0]}..64)", to=to, names=names
+            )
+            for forward, sizes, names in (
+                (difference_of_halves, (2, 3, 4, 5, 17), ("output",)),
+                (halves, (2, 3, 4, 5, 17), ("output_0", "output_1")),
+                (thirds, (5, 6, 7, 8, 9, 17), ("output_0", "output_1", "output_2")),
+            )
+            for to in ("onnx", "tensorflow")
+        },
+        "thirds-four among its sizes": Case(module_of(thirds), rows(6), "x.0=batch(4..64)", refused="x.chunk(3)"),
         "squeezed-in its range": Case(module_of(squeezed), rows(2, 3, 7), "x.0=batch(2..64)", exact=True),
         "squeezed-static": Case(module_of(squeezed), rows(1), exact=True),
     },

@@ -1,12 +1,13 @@
 """Kernels of composite operators for tensors whose sizes are symbols: PyTorch's own ask for numbers, which fixes sizes.
 
-A batch norm asks whether there is an element at all, max_pool1d reads the length of its input, tensor_split compares
-the remainder of a size with the number of each part.
+A batch norm asks whether there is an element at all, max_pool1d reads the length of its input, chunk counts its
+parts, tensor_split compares the remainder of a size with the number of each part.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,7 @@ def symbolic_kernels() -> Iterator[None]:
     aten, key = torch.ops.aten, torch._C.DispatchKey.CompositeImplicitAutograd
     kernels: dict[Any, Callable[..., Any]] = {
         aten.batch_norm.default: _batch_norm,
+        aten.chunk.default: _chunk,
         aten.max_pool1d.default: _max_pool1d,
         aten.tensor_split.sections: _tensor_split,
     }
@@ -63,12 +65,32 @@ def _max_pool1d(
     return pooled.squeeze(-2)
 
 
+def _chunk(x: Any, chunks: int, dim: int = 0) -> Any:
+    """Return the parts where the size's bounds settle that there are ``chunks``: three chunks of four rows are two."""
+    size = x.shape[dim]
+    if not _is_symbolic(x) or not isinstance(size, torch.SymInt) or not _is_count_settled(size, chunks):
+        return _own(torch.ops.aten.chunk.default, x, chunks, dim)
+    length = (size + chunks - 1) // chunks
+    return _parts(x, [*(part * length for part in range(chunks)), size], dim)
+
+
+def _is_count_settled(size: Any, chunks: int) -> bool:
+    """True if every size within the bounds is cut into ``chunks`` parts; from ``chunks * (chunks - 1)`` on, each is."""
+    bounds = size.node.shape_env.bound_sympy(size.node.expr)
+    doubtful = (n for n in range(1, chunks * (chunks - 1)) if bounds.lower <= n <= bounds.upper)
+    return all(math.ceil(n / math.ceil(n / chunks)) == chunks for n in doubtful)
+
+
 def _tensor_split(x: Any, sections: int, dim: int = 0) -> Any:
     """Return the parts by their starts: each of the first ``size % sections`` parts has one element more."""
     if not _is_symbolic(x):
         return _own(torch.ops.aten.tensor_split.sections, x, sections, dim)
     least, longer = x.shape[dim] // sections, x.shape[dim] % sections
     starts = [part * least + torch.sym_min(part, longer) for part in range(sections + 1)]
+    return _parts(x, starts, dim)
+
+
+def _parts(x: Any, starts: Sequence[Any], dim: int) -> list[Any]:
     return [x.narrow(dim, start, end - start) for start, end in itertools.pairwise(starts)]
 
 
