@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Language", "Program", "Rejected", "draw", "samples_of", "templates_of"]
+__all__ = ["Language", "Program", "Rejected", "draw", "of_float32_literals", "samples_of", "templates_of"]
 
 SIZES = ({"n": 2, "h": 7, "t": 5}, {"n": 3, "h": 8, "t": 4}, {"n": 5, "h": 11, "t": 9})
 """Of the dynamic dims, per sample: none divides another of the same dim."""
@@ -52,6 +52,14 @@ def templates_of(language: str) -> tuple[str, ...]:
     return tuple(line.replace("; ", "\n") for line in text.splitlines())
 
 
+_LITERAL = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?(?![\w.])")
+
+
+def of_float32_literals(line: str) -> str:
+    """Return a line whose fractional literals are the float32 values that a float32 program computes with."""
+    return _LITERAL.sub(lambda found: found[0] if found[0].isdigit() else repr(float(np.float32(found[0]))), line)
+
+
 class Rejected(Exception):
     """The framework does not run a step on these values."""
 
@@ -70,7 +78,7 @@ class Language(Protocol):
         ...
 
     def exact(self, line: str, out: str, values: Mapping[str, Any]) -> Any:
-        """Return the same of float64 values; raise Rejected where nothing computes it."""
+        """Return the same of float64 values, with the literals of float32; raise Rejected where nothing computes it."""
         ...
 
     def assemble(self, programs: Sequence[Program]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tests.fuzz.program import SHAPES, Program, Rejected, templates_of
+from tests.fuzz.program import SHAPES, Program, Rejected, of_float32_literals, templates_of
 
 __all__ = ["TensorflowPrograms"]
 
@@ -30,7 +30,7 @@ class TensorflowPrograms:
         return result.numpy()
 
     def exact(self, line: str, out: str, values: Mapping[str, Any]) -> Any:
-        return self.evaluate(line, out, values)
+        return self.evaluate(of_float32_literals(line), out, values)
 
     def assemble(self, programs: Sequence[Program]) -> Any:
         specs, compiled = {}, {}

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from tests.fuzz.program import SHAPES, Program, Rejected, templates_of
+from tests.fuzz.program import SHAPES, Program, Rejected, of_float32_literals, templates_of
 from tests.torch.speed import one_registry, one_translation
 
 __all__ = ["TorchPrograms"]
@@ -36,7 +36,7 @@ class TorchPrograms:
         return result.contiguous().numpy()
 
     def exact(self, line: str, out: str, values: Mapping[str, Any]) -> Any:
-        return self.evaluate(line, out, values)
+        return self.evaluate(of_float32_literals(line), out, values)
 
     def assemble(self, programs: Sequence[Program]) -> Any:
         body = []
