@@ -20,9 +20,9 @@ class TensorflowPrograms:
     targets = ("onnx",)
     templates = templates_of(name)
 
-    def evaluate(self, line: str, out: str, values: Mapping[str, Any]) -> Any:
+    def evaluate(self, line: str, out: str, values: Mapping[str, Any], module: Any = tf) -> Any:
         try:
-            result = eval(line, {"tf": tf, **{name: tf.convert_to_tensor(value) for name, value in values.items()}})
+            result = eval(line, {"tf": module, **{name: tf.convert_to_tensor(value) for name, value in values.items()}})
         except (tf.errors.OpError, TypeError, ValueError, IndexError) as error:
             raise Rejected(str(error)) from error
         if not tf.is_tensor(result) or result.dtype.is_complex:
@@ -30,7 +30,7 @@ class TensorflowPrograms:
         return result.numpy()
 
     def exact(self, line: str, out: str, values: Mapping[str, Any]) -> Any:
-        return self.evaluate(of_float32_literals(line), out, values)
+        return self.evaluate(of_float32_literals(line), out, values, _OfFloat64())
 
     def assemble(self, programs: Sequence[Program]) -> Any:
         specs, compiled = {}, {}
@@ -63,3 +63,13 @@ class TensorflowPrograms:
 
     def options(self, source: Any, samples: Sequence[Mapping[str, np.ndarray]]) -> dict[str, Any]:
         return {}
+
+
+class _OfFloat64:
+    """TensorFlow with weights of float64: a convolution takes data and weights of one dtype."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(tf, name)
+
+    def ones(self, shape: Sequence[Any]) -> Any:
+        return tf.ones(shape, tf.float64)
