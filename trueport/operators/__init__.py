@@ -1,0 +1,1 @@
+"""One record of facts per operator of ONNX, by family; no graph, no framework, no runtime."""
