@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trueport.errors import OutputExists, RunFailed, TrueportError, UsageError
+from trueport.mapping.registry import RECORDS
 from trueport.quoting import one_line
 from trueport.reference.base import NoReference
 from trueport.reference.onnx.oracle import OnnxOracle
@@ -19,7 +20,7 @@ from trueport.runtimes.child import ChildModel, Limits
 from trueport.runtimes.machine import Machine, describe_machine
 from trueport.runtimes.settings import settings_of
 from trueport.sources.forms import is_path
-from trueport.sources.open import form_of, open_source, options_of
+from trueport.sources.open import declarations, form_of, open_source, options_of
 from trueport.sources.opening import Opening
 from trueport.stages import Source
 from trueport.verifying.causes.runtime import with_optimizations
@@ -133,12 +134,13 @@ def locate(
     inputs = list(feed(Feeding(data, samples, seed, dims), plain, paired, oracle))
     _check_runs(paired, inputs)
     settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
+    settings["declarations"] = declarations(model.runtime, ops)
     found = pursue(oracle, runs, paired, outputs, inputs, **settings)
     others = _others(Opening("target", opened.target, model), paired)
     located = with_optimizations(found.located, oracle, runs, paired, others)
     if located.culprit is None or reproduce is None:
         return located
-    place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else None
+    place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else RECORDS
     made = write_reproducer(located.culprit, located.feeds, place, registry=known, k=k, anonymize=anonymize)
     return replace(located, reproducer=str(made))
 

@@ -97,7 +97,7 @@ class Job:
             if isinstance(runs, str):
                 return Profile((), why=runs)
             inputs = list(conversion_inputs(runs[0], plan.model.graph, data))
-            return measure_profile(self.source.reference(), runs, built.run(written), inputs)
+            return measure_profile(self.source.reference(), runs, built.run(written), inputs, self.target.registry)
 
     def _runs(self, built: Built) -> list[Model] | str:
         """Return the source's executions, or the reason why there is nothing to compare."""

@@ -202,7 +202,7 @@ class Target(ABC):
     form: ClassVar[str]
     Options: ClassVar[type[Any]] = NoOptions
     registry: Registry
-    """declarations of the operators of ONNX, with their error bounds"""
+    """declarations of ONNX's operators for this form; none where it holds these themselves"""
 
     def __init__(self, ops: Ops, options: Any) -> None:
         self.ops = ops

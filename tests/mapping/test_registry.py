@@ -151,6 +151,7 @@ def test_channels_last_is_asked_by_node() -> None:
 
 
 def test_an_exact_promise_has_a_bound() -> None:
-    assert declared().error == ulps(1)
-    assert declared(error=ulps(0)).error == ulps(0)
+    assert declared().error == ulps(0), "the operator's own"
+    assert declared("Acme", domain="com.acme").error == ulps(1)
+    assert declared(error=ulps(2)).error == ulps(2)
     assert declared(fidelity=BITWISE).error is None

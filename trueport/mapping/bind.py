@@ -30,6 +30,7 @@ __all__ = [
     "bind_by_schema",
     "bind_by_signature",
     "input_name",
+    "input_names",
 ]
 
 _Single = OpSchema.FormalParameterOption.Single
@@ -135,12 +136,17 @@ def bind_by_signature(node: ir.Node, handler: Handler) -> Bound:
 
 def input_name(mapping: OpMapping, index: int) -> str:
     """What the schema, or the handler of an operator without one, calls the input at an index."""
+    names = input_names(mapping)
+    return names[min(index, len(names) - 1)]
+
+
+def input_names(mapping: OpMapping) -> list[str]:
+    """Return the names of an operator's inputs, a variadic one as the last: the schema's, or the handler's own."""
     schema = canonical_schema(mapping.op, mapping.domain)
     if schema is not None:
-        return schema.inputs[min(index, len(schema.inputs) - 1)].name
+        return [formal.name for formal in schema.inputs]
     parameters = list(inspect.signature(mapping.handler).parameters.values())[1:]
-    names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
-    return names[min(index, len(names) - 1)]
+    return [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
 
 
 def attribute_defaults(schema: OpSchema) -> dict[str, Any]:

@@ -10,14 +10,17 @@ is built from modules by :func:`trueport.mapping.registry.build`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import onnx_ir as ir
 
 from trueport.fidelity import EXACT, UNSUPPORTED, ErrorBound, Fidelity, Limit, ulps
+from trueport.ir.schemas import canonical_schema
 from trueport.mapping.needs import Need
+from trueport.operators.record import Operator, Randomness, Role
+from trueport.operators.table import facts
 
 __all__ = ["Handler", "OpMapping", "declared_by", "maps"]
 
@@ -85,16 +88,20 @@ def maps(
     limits: Iterable[Limit] = (),
     needs: Iterable[Need] = (),
     ignores: Mapping[str, str] | None = None,
-    static: Iterable[str] = (),
-    state: Iterable[str] = (),
+    static: Iterable[str] | None = None,
+    state: Iterable[str] | None = None,
     reordered: Iterable[str] = (),
     channels_last: bool = False,
-    random: bool = False,
+    random: bool | None = None,
     kept: bool = False,
     because: str = "",
     reference: Handler | None = None,
 ) -> Callable[[_H], _H]:
-    """Declare that the decorated handler translates ``op``; may be stacked for operators that share one."""
+    """Declare that the decorated handler translates ``op``; may be stacked for operators that share one.
+
+    ``error``, ``static``, ``state`` and ``random`` are those of the operator's record where they are not given.
+    """
+    known = facts(op, domain)
 
     def declare(handler: _H) -> _H:
         mapping = OpMapping(
@@ -102,17 +109,17 @@ def maps(
             domain=domain,
             handler=handler,
             fidelity=fidelity,
-            error=error if error or fidelity != EXACT else ulps(1),
+            error=error if error or fidelity != EXACT else known.error or ulps(1),
             audited=audited,
             dtypes={name: frozenset(types) for name, types in (dtypes or {}).items()},
             limits=tuple(limits),
             needs=tuple(needs),
             ignores=dict(ignores or {}),
-            static=frozenset(static),
-            state=frozenset(state),
+            static=frozenset(_inputs(known, lambda role: role.is_parameter) if static is None else static),
+            state=frozenset(_inputs(known, lambda role: role is Role.STATE) if state is None else state),
             reordered=frozenset(reordered),
             channels_last=channels_last,
-            random=random,
+            random=known.random is Randomness.ALWAYS if random is None else random,
             kept=kept,
             because=because,
             reference=reference,
@@ -122,6 +129,14 @@ def maps(
         return handler
 
     return declare
+
+
+def _inputs(operator: Operator, is_meant: Callable[[Role], bool]) -> Iterator[str]:
+    """Yield the names of the inputs that have such a role."""
+    schema = canonical_schema(operator.name, operator.domain) if operator.roles else None
+    for index, formal in enumerate(schema.inputs if schema is not None else ()):
+        if is_meant(operator.role(index)):
+            yield formal.name
 
 
 def declared_by(handler: object) -> tuple[OpMapping, ...]:

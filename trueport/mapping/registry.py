@@ -5,19 +5,22 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType, ModuleType
 
 import onnx_ir as ir
 
-from trueport.fidelity import UNSUPPORTED, Fidelity
+from trueport.fidelity import BITWISE, UNSUPPORTED, Fidelity, ulps
 from trueport.ir.places import NodeLike, op_id, place
 from trueport.ir.provenance import location
 from trueport.ir.schemas import canonical_schema
+from trueport.mapping.bind import input_names
 from trueport.mapping.declare import OpMapping, declared_by
 from trueport.mapping.needs import NOT_KNOWN
+from trueport.operators.record import Kind, Operator, Randomness, Role
+from trueport.operators.table import facts
 
-__all__ = ["Finding", "Reason", "Registry", "build", "build_from_package"]
+__all__ = ["RECORDS", "Finding", "Reason", "Registry", "build", "build_from_package"]
 
 
 @dataclass(frozen=True)
@@ -91,6 +94,11 @@ class Registry:
         """The declaration of an operator, if there is one."""
         return self._mappings.get((domain, op))
 
+    def facts(self, op: str, domain: str = "") -> Operator:
+        """Return what is known of an operator: its record, and what a declaration says of it in its place."""
+        mapping = self.find(op, domain)
+        return facts(op, domain) if mapping is None else _declared_facts(mapping)
+
     def honours_channels_last(self, node: ir.Node) -> bool:
         """Whether the node's handler also works on channel-last data."""
         mapping = self.find(node.op_type, node.domain)
@@ -136,6 +144,27 @@ class Registry:
                 f"version {mapping.audited} at most",
                 "update trueport, or pin the onnx release that it was made for",
             )
+
+
+RECORDS = Registry.of("onnx", ())
+"""No declarations: of every operator what its record says."""
+
+
+def _declared_facts(mapping: OpMapping) -> Operator:
+    known = facts(mapping.op, mapping.domain)
+    return replace(
+        known,
+        kind=known.kind if known.is_known else Kind.CUSTOM,
+        error=None if mapping.fidelity == BITWISE else mapping.error or ulps(1),
+        roles=tuple(_role(mapping, known.role(index), name) for index, name in enumerate(input_names(mapping))),
+        random=Randomness.ALWAYS if mapping.random else known.random,
+    )
+
+
+def _role(mapping: OpMapping, known: Role, name: str) -> Role:
+    if name in mapping.static:
+        return known if known.is_parameter else Role.PARAMETER
+    return Role.DATA if known.is_parameter else known
 
 
 def _finding(node: NodeLike, fidelity: Fidelity, mapping: OpMapping | None, reasons: tuple[Reason, ...]) -> Finding:

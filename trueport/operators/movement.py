@@ -66,13 +66,13 @@ OPERATORS: tuple[Operator, ...] = (
         error=accumulation(against=AGAINST_TERMS),
         order=Along(operands=3),
         folds=Folding.ALWAYS,
-        roles=(Role.DATA, Role.INDEX),
+        roles=(Role.DATA, Role.INDEX, Role.DATA),
     ),
     _indexed(
         "ScatterND",
         error=accumulation(against=AGAINST_TERMS),
         folds=Folding.ALWAYS,
-        roles=(Role.DATA, Role.INDEX_TUPLE),
+        roles=(Role.DATA, Role.INDEX_TUPLE, Role.DATA),
     ),
     _indexed(
         "Slice",

@@ -17,7 +17,7 @@ _recurrence = partial(
     Operator,
     kind=Kind.RECURRENCE,
     error=accumulation(against=AGAINST_DATA),
-    roles=(Role.DATA, Role.DATA, Role.DATA, Role.DATA, Role.LENGTHS),
+    roles=(Role.DATA, Role.DATA, Role.DATA, Role.DATA, Role.LENGTHS, Role.DATA),
 )
 _attention = partial(Operator, kind=Kind.ATTENTION, error=accumulation(8, against=AGAINST_STEPS))
 

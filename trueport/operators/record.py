@@ -225,7 +225,7 @@ class Operator:
     folds: Folding = Folding.NEVER
     widening: Widening = Widening.NOT_INTEGERS
     roles: tuple[Role, ...] = ()
-    """of the inputs by position; those beyond are data"""
+    """of the inputs by position, the last one for all that follow; empty: all are data"""
     family: str = ""
     """the word that operators of other frameworks share which may be the same node; empty: its own name"""
     confusable: Confusable | None = None
@@ -247,7 +247,7 @@ class Operator:
 
     def role(self, index: int) -> Role:
         """Return what the input at a position is for."""
-        return self.roles[index] if index < len(self.roles) else Role.DATA
+        return self.roles[min(index, len(self.roles) - 1)] if self.roles else Role.DATA
 
     def has(self, trait: Trait) -> bool:
         """True if all of these facts hold."""

@@ -17,7 +17,7 @@ _random = partial(Operator, kind=Kind.RANDOM, random=Randomness.ALWAYS)
 
 OPERATORS: tuple[Operator, ...] = (
     _control("If", roles=(Role.BRANCH,)),
-    _control("Loop", roles=(Role.EXTENT, Role.GOES_ON), family="while", sizing=Sizing.STEPS),
+    _control("Loop", roles=(Role.EXTENT, Role.GOES_ON, Role.DATA), family="while", sizing=Sizing.STEPS),
     _control("Scan", family="while", sizing=Sizing.STEPS),
     _container("ConcatFromSequence", widening=Widening.MOVES),
     _container("Optional"),

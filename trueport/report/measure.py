@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from trueport.errors import NoOracle, UsageError
+from trueport.mapping.registry import RECORDS, Registry
 from trueport.reference.base import Oracle
 from trueport.reference.walk import Walkable, nbytes, stream
 from trueport.report.profile import Figure, Histogram, Profile, histogram
@@ -24,16 +25,23 @@ _SEGMENT = 1 << 27
 """Bytes of values that are held at once while they are counted."""
 
 
-def measure_profile(oracle: Oracle, source: Sequence[Model], target: Model, inputs: Sequence[Feeds]) -> Profile:
+def measure_profile(
+    oracle: Oracle,
+    source: Sequence[Model],
+    target: Model,
+    inputs: Sequence[Feeds],
+    declarations: Registry = RECORDS,
+) -> Profile:
     """The error along the depth on the input that shows the most; without figures, and with the reason, where none
-    can be had."""
+    can be had. ``declarations`` by which the target was made."""
     plain = source[0]
     opened = target.opened()
     try:
         outputs = pair(plain.outputs, opened.outputs, "outputs")
         paired = PairedModel(opened, pair(plain.inputs, opened.inputs, "inputs"), outputs)
         walk = oracle.walk(source)
-        found = pursue(oracle, source, paired, outputs, inputs, k=DEFAULT_K, memory=DEFAULT_MEMORY, everything=True)
+        settings: dict[str, Any] = {"k": DEFAULT_K, "memory": DEFAULT_MEMORY, "declarations": declarations}
+        found = pursue(oracle, source, paired, outputs, inputs, everything=True, **settings)
         spread = dict(_histograms(walk, found, plain))
     except (UsageError, NoOracle) as error:
         return Profile((), why=error.why)

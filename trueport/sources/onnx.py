@@ -14,7 +14,6 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
-from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.checking.rules.base import Hit
 from trueport.drawing.graph import Graph, onnx_graph, typed_like
 from trueport.errors import InvalidModel, MissingDependency
@@ -24,7 +23,7 @@ from trueport.ir.maps import to_proto
 from trueport.ir.places import op_id
 from trueport.ir.ports import make_ports
 from trueport.ir.reading import read_whole
-from trueport.mapping.registry import Registry
+from trueport.mapping.registry import RECORDS, Registry
 from trueport.mapping.user import with_user_ops
 from trueport.passes.declared import named_dims, set_aside_declared
 from trueport.passes.pipeline import canonicalize
@@ -60,8 +59,8 @@ class OnnxSource(Source):
 
     @functools.cached_property
     def registry(self) -> Registry:
-        """Declarations of ONNX's operators, a user's own before them."""
-        return with_user_ops(onnx_operators(), self.ops)
+        """The user's own declarations; other operators are known by their records."""
+        return with_user_ops(RECORDS, self.ops)
 
     def to_ir(self) -> Program:
         model = self.model.clone()

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from trueport.errors import InvalidModel, UsageError
+from trueport.mapping.registry import RECORDS, Registry
 from trueport.requirements import Form, require_to_run
 from trueport.runtimes.base import Model
 from trueport.runtimes.child import Limits
@@ -21,6 +22,7 @@ from trueport.stages import Ops, Source, Target
 __all__ = [
     "KINDS",
     "Kind",
+    "declarations",
     "describe",
     "form_of",
     "form_to_write",
@@ -165,6 +167,15 @@ def _kind_of(model: Any) -> Kind:
         )
     # Files of ONNX are called in many ways; what is not one is refused when it is read.
     return next(kind for kind in KINDS if kind.form == "onnx")
+
+
+def declarations(form: str, ops: Ops) -> Registry:
+    """Return the declarations by which models of a form are written, users' own before them; none if none are."""
+    kind = next((kind for kind in KINDS if kind.form == form and kind.target), None)
+    if kind is None:
+        return RECORDS
+    target = load_target(kind.form)
+    return target(ops, target.Options()).registry
 
 
 def load_target(form: Form) -> type[Target]:

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.drawing.graph import Graph
 from trueport.drawing.torch import torch_graph
 from trueport.frontends.onnx.describe import describe
@@ -102,7 +101,7 @@ class TorchSource(Source):
         return child(self, loader, setting.environment, {**setting.options, "packed": packed})
 
     def reference(self) -> Oracle:
-        return TorchOracle(self.captured, lambda: self.translated, onnx_operators())
+        return TorchOracle(self.captured, lambda: self.translated)
 
     def draw(self) -> Graph:
         return self._drawn(self.captured.program)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
-from trueport.ir.insert import Inserter, Workshop, stand_in
+from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.products import empty_axes, may_be_empty, swaps_matrix_axes
 from trueport.ir.provenance import MADE_BY
+from trueport.ir.replace import replace_node
 
 __all__ = ["broadcast_to_empty_batches", "keep_transposes_apart"]
 
@@ -43,8 +44,7 @@ def broadcast_to_empty_batches(product: ir.Node, shop: Workshop) -> bool:
         row = op.Unsqueeze(left, [0])
         row.type, row.shape = left.type, ir.Shape([1, *left.shape])
         cut = _cut(op, row, right)
-        stand_in(product.outputs[0], op.Squeeze(op.MatMul(cut, right), [batches]))
-        op.graph.remove(product, safe=True)
+        replace_node(product, [op.Squeeze(op.MatMul(cut, right), [batches])])
         return True
     cut_left, cut_right = _cut(op, left, right), _cut(op, right, left)
     product.replace_input_with(0, cut_left)

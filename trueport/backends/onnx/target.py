@@ -15,11 +15,11 @@ from trueport.backends.onnx.opset import settle_opset
 from trueport.backends.onnx.outputs import settle_outputs
 from trueport.backends.onnx.save import write_onnx
 from trueport.backends.onnx.texts import refuse_other_bytes
-from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.drawing.graph import Graph, onnx_graph
 from trueport.errors import EmitError, UsageError
 from trueport.ir.ports import Port, make_ports
 from trueport.ir.schemas import CANONICAL_OPSETS
+from trueport.mapping.registry import RECORDS
 from trueport.passes.outgoing import OLDEST_OPSET
 from trueport.quoting import one_line
 from trueport.requirements import is_installed
@@ -50,8 +50,7 @@ class OnnxTarget(Target):
     def __init__(self, ops: Ops, options: OnnxOptions) -> None:
         super().__init__(ops, options)
         _check_opset(options.opset)
-        # How far two runtimes may be apart on an operator of ONNX does not depend on the direction.
-        self.registry = onnx_operators()
+        self.registry = RECORDS
 
     def plan(self, program: Program) -> Plan:
         model = program.model.clone()

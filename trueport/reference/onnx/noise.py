@@ -17,22 +17,21 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, Against, ulps
+from trueport.fidelity import Against
 from trueport.ir.rounding import LEAST_BLUR, place_sizes
-from trueport.mapping.bind import input_name
-from trueport.mapping.declare import OpMapping
 from trueport.mapping.registry import Registry
+from trueport.operators.record import Operator
 from trueport.reference.onnx.evaluate import Run
 from trueport.reference.onnx.widen import unit_roundoff
 
 __all__ = ["RoundingNoise"]
 
-_PLAIN = ulps(1)
-"""For an operator without a declared bound, and the least of any: one unit of the last place."""
+_LEAST_ULPS = 1.0
+"""The least error of an operator that rounds: one unit of the last place."""
 
 
 class RoundingNoise:
-    """A source of errors; the same seed gives the same ones."""
+    """A source of errors; the same seed gives the same ones. ``registry`` has the users' own operators."""
 
     def __init__(self, registry: Registry, seed: int) -> None:
         self._registry = registry
@@ -40,22 +39,22 @@ class RoundingNoise:
 
     def __call__(self, node: ir.Node, inputs: Sequence[Any], run: Run) -> Sequence[Any]:
         unit, generator = _unit(node), self._generator
-        mapping = self._registry.find(node.op_type, node.domain)
-        if unit is None or (mapping is not None and mapping.fidelity == BITWISE):
+        operator = self._registry.facts(node.op_type, node.domain)
+        bound = operator.error
+        if unit is None or bound is None:
             return run(inputs)
-        bound = mapping.error if mapping is not None and mapping.error else _PLAIN
-        scale = 2 * unit * max(bound.ulps, _PLAIN.ulps)
+        scale = 2 * unit * max(bound.ulps, _LEAST_ULPS)
         by_data = bound.against == Against.DATA
-        blurred = [_is_blurred(node, mapping, index, weights=by_data) for index in range(len(inputs))]
+        blurred = [_is_blurred(node, operator, index, weights=by_data) for index in range(len(inputs))]
         blur = max(scale, 2 * unit * LEAST_BLUR) if by_data else unit
         results = run([_off(a, blur, generator) if b else a for a, b in zip(inputs, blurred, strict=True)])
         sizes = _SIZES[bound.against](inputs, results, run)
         return [_add(array, scale * np.abs(size), generator) for array, size in zip(results, sizes, strict=True)]
 
     def by_steps(self, node: ir.Node) -> bool:
-        """Whether the operator's declaration says so."""
-        mapping = self._registry.find(node.op_type, node.domain)
-        return mapping is not None and mapping.error is not None and mapping.error.against == Against.STEPS
+        """Whether the operator's bound says so."""
+        bound = self._registry.facts(node.op_type, node.domain).error
+        return bound is not None and bound.against == Against.STEPS
 
 
 def _of_terms(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
@@ -93,15 +92,15 @@ _SIZES: Mapping[Against, Callable[[Sequence[Any], Sequence[Any], Run], Sequence[
     Against.DATA: lambda inputs, results, run: results,
     Against.PLACES: _of_places,
 }
-"""What an error is relative to, by the operator's declaration."""
+"""What an error is relative to, by the operator's bound."""
 
 
-def _is_blurred(node: ir.Node, mapping: OpMapping | None, index: int, *, weights: bool) -> bool:
+def _is_blurred(node: ir.Node, operator: Operator, index: int, *, weights: bool) -> bool:
     """Weights are the same in every run, and parameters (scales, bounds) are not data that rounding blurs."""
     value = node.inputs[index] if index < len(node.inputs) else None
     if value is None or (value.const_value is not None and not weights):
         return False
-    return mapping is None or input_name(mapping, index) not in mapping.static
+    return not operator.role(index).is_parameter
 
 
 def _unit(node: ir.Node) -> float | None:

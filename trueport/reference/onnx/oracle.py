@@ -12,7 +12,7 @@ from onnx_ir.passes.common import LiftConstantsToInitializersPass
 from trueport.frontends.onnx.load import load_onnx
 from trueport.ir.provenance import mark_origins
 from trueport.ir.schemas import CANONICAL_OPSETS
-from trueport.mapping.registry import Registry
+from trueport.mapping.registry import RECORDS, Registry
 from trueport.passes.expand import expand_functions
 from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
@@ -32,8 +32,11 @@ class OnnxOracle:
     name = "float64 (ONNX reference)"
     shares = "onnx reference"
 
-    def __init__(self, model: ir.Model, registry: Registry, seed: int = 0) -> None:
-        """Takes the model over: it is raised to the canonical opsets, under the names it has."""
+    def __init__(self, model: ir.Model, registry: Registry = RECORDS, seed: int = 0) -> None:
+        """Takes the model over: it is raised to the canonical opsets, under the names it has.
+
+        ``registry`` has declarations of operators of which there is no record, or another one.
+        """
         mark_origins(model.graph)
         raise_opsets(model)
         LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)

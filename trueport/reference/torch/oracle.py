@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trueport.frontends.torch.source.capture import TorchCaptured
-from trueport.mapping.registry import Registry
 from trueport.reference.base import MORE_RUNS, NOISY_RUNS, Truth, refuse_to_walk
 from trueport.reference.torch.walk import TorchWalk, Translated
 from trueport.reference.torch.wide import WideModule
@@ -21,14 +20,11 @@ class TorchOracle:
     name = "float64 (the module's own code, PyTorch's kernels)"
     shares = "pytorch"
 
-    def __init__(
-        self, captured: TorchCaptured, in_onnx: Callable[[], Translated], registry: Registry, seed: int = 0
-    ) -> None:
+    def __init__(self, captured: TorchCaptured, in_onnx: Callable[[], Translated], seed: int = 0) -> None:
         """``in_onnx`` translates the program, to name what can be changed in its nodes: it is never evaluated for the
-        reference. ``registry``: declarations of ONNX's operators, for the noise of those nodes."""
+        reference."""
         self.captured = captured
         self._in_onnx = in_onnx
-        self._registry = registry
         self.seed = seed
         self._wide = WideModule(captured.module, captured.call)
 
@@ -49,4 +45,4 @@ class TorchOracle:
         """Return the source as it is walked node by node; it brings an execution of its own."""
         if self.captured.program is None:
             refuse_to_walk("PyTorch can't export TorchScript to a graph")
-        return TorchWalk(self, self._in_onnx(), self._registry)
+        return TorchWalk(self, self._in_onnx())

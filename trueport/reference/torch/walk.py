@@ -13,7 +13,6 @@ from trueport.errors import TrueportError
 from trueport.frontends.torch.source.run import run_eager, run_inner
 from trueport.frontends.torch.source.user_lines import line_of
 from trueport.ir.provenance import origins
-from trueport.mapping.registry import Registry
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.reference.onnx.walk import OnnxWalk, region_cases
 from trueport.reference.onnx.widen import widened_array
@@ -55,10 +54,9 @@ class TorchWalk:
 
     unseen: frozenset[str] = frozenset()
 
-    def __init__(self, oracle: TorchOracle, translated: Translated, registry: Registry) -> None:
+    def __init__(self, oracle: TorchOracle, translated: Translated) -> None:
         captured, program = oracle.captured, translated.program
         self._translated = translated
-        self._registry = registry
         self._inputs = dict(zip(captured.call.names, program.graph_signature.user_inputs, strict=True))
         self.places: Sequence[Place] = tuple(_places(program, self._inputs.values()))
         seeds = (None, *(oracle.seed + run for run in range(_NOISY_RUNS)))
@@ -118,7 +116,7 @@ class TorchWalk:
         for given in model.graph.inputs:
             given.name = renamed.get(given.name or "", given.name)
         try:
-            oracle = OnnxOracle(model, self._registry)
+            oracle = OnnxOracle(model)
             walk = OnnxWalk(oracle, ())
             own = [place for place in walk.places if names.intersection(origins(place.node))]
             return region_cases(oracle, walk.steppers[0], own, value, held, source, target, noisy)

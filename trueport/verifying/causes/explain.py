@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import NoOracle
 from trueport.fidelity import EXACT, UNSUPPORTED, Verdict
-from trueport.mapping.registry import Registry
+from trueport.mapping.registry import RECORDS, Registry
+from trueport.operators.record import Randomness
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.runtimes.base import Model
 from trueport.verifying.causes.attributes import fitted_attributes, other_attributes
@@ -53,11 +53,14 @@ def explain(
     target: Model,
     *,
     k: float,
-    registry: Registry | None = None,
+    declarations: Registry = RECORDS,
     stored: Iterable[tuple[str, Any]] = (),
 ) -> tuple[Cause, ...]:
-    """The causes that fit, likeliest first; never empty. ``stored``: weights of the target's part, by its own names."""
-    found = [*direct_evidence(case, target), *declared(case, registry or onnx_operators(), target.runtime)]
+    """Return the causes that fit, likeliest first; never empty.
+
+    ``declarations`` by which such targets are written; ``stored``: weights of the target's part, by its own names.
+    """
+    found = [*direct_evidence(case, target), *declared(case, declarations, target.runtime)]
     tried = 0
     elements = sum(np.size(array) for array in case.inputs if isinstance(array, np.ndarray))
     affordable = _WORK / max(1.0, elements / _UNIT)
@@ -140,12 +143,10 @@ def other_order(case: NodeCase) -> Iterator[Hypothesis]:
 
 def declared(case: NodeCase, registry: Registry, target: str) -> Iterator[Cause]:
     """Causes that were announced; ``target``: the runtime, for a translation's limits hold for what it makes."""
-    mapping = registry.find(case.node.op_type, case.node.domain)
-    if mapping is None:
-        return
-    if mapping.random:
+    if registry.facts(case.node.op_type, case.node.domain).random is Randomness.ALWAYS:
         yield Cause("random", "the operator draws random numbers", "no two runtimes draw the same ones")
-    if target != registry.target:
+    mapping = registry.find(case.node.op_type, case.node.domain)
+    if mapping is None or target != registry.target:
         return
     for reason in registry.assess(case.node).reasons:
         if EXACT < reason.effect < UNSUPPORTED:

@@ -6,7 +6,6 @@ import math
 
 import onnx_ir as ir
 
-from trueport.fidelity import BITWISE, ulps
 from trueport.mapping.registry import Registry
 
 __all__ = ["allowed_ulps"]
@@ -19,11 +18,9 @@ def allowed_ulps(model: ir.Model, registry: Registry) -> float:
     """The sum over all nodes, an accumulation counted with the length of its weight's rows."""
     total = 0.0
     for node in model.graph.all_nodes():
-        mapping = registry.find(node.op_type, node.domain)
-        if mapping is None or mapping.fidelity == BITWISE:
-            continue
-        bound = mapping.error or ulps(1)
-        total += bound.allowed(_terms(node)) if bound.per_term else bound.ulps
+        operator = registry.facts(node.op_type, node.domain)
+        if operator.is_known and (bound := operator.error) is not None:
+            total += bound.allowed(_terms(node)) if bound.per_term else bound.ulps
     return _BOTH_SIDES * (total + 1)
 
 

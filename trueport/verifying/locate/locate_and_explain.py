@@ -13,7 +13,7 @@ from trueport.errors import UsageError
 from trueport.fidelity import Verdict
 from trueport.ir.artifact import InnerValue
 from trueport.ir.provenance import origins
-from trueport.mapping.registry import Registry
+from trueport.mapping.registry import RECORDS, Registry
 from trueport.reference.base import Oracle
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.reference.walk import NodeCase, Place, Walkable
@@ -55,8 +55,12 @@ def pursue(
     k: float,
     memory: int,
     everything: bool,
+    declarations: Registry = RECORDS,
 ) -> Pursuit:
-    """Locate on the input that shows the largest departure, and look for the cause."""
+    """Locate on the input that shows the largest departure, and look for the cause.
+
+    ``declarations`` by which such targets are written: their limits are causes.
+    """
     walk = oracle.walk(executions)
     worst = _worst(walk, oracle, executions, target, inputs, k)
     ends = _ends(target, outputs)
@@ -70,10 +74,9 @@ def pursue(
     found = replace(locate(walk, aligned, worst, k=k, memory=memory, everything=everything), feeds=worst)
     if found.culprit is None:
         return Pursuit(found, aligned)
-    registry = oracle.registry if isinstance(oracle, OnnxOracle) else None
-    culprit = _explained(found.culprit, walk, aligned, k, registry)
-    if registry is not None and not culprit.within:
-        culprit = _looked_inside(culprit, executions[0], target.model, worst, registry, k, memory)
+    culprit = _explained(found.culprit, walk, aligned, k, declarations)
+    if isinstance(oracle, OnnxOracle) and not culprit.within:
+        culprit = _looked_inside(culprit, executions[0], target.model, worst, oracle.registry, k, memory)
     return Pursuit(replace(found, culprit=culprit), aligned)
 
 
@@ -147,7 +150,7 @@ def _relative(one: Any, other: Any) -> float:
     return gap / size if size and np.isfinite(gap) else gap
 
 
-def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float, registry: Registry | None) -> Culprit:
+def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float, declarations: Registry) -> Culprit:
     """The node of the culprit's part for which there is the best explanation."""
     best: tuple[tuple[Cause, ...], NodeCase] | None = None
     misread = _misread(culprit, k)
@@ -157,7 +160,7 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
         return _at(replace(culprit, causes=causes), misread[0][0])
     stored = _own_weights(culprit)
     for case in culprit.cases:
-        causes = explain(case, target, k=k, registry=registry, stored=stored)
+        causes = explain(case, target, k=k, declarations=declarations, stored=stored)
         if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
             best = causes, case
         if causes[0].kind not in _VAGUE:

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import onnx
 
-from trueport.backends.tensorflow.registry import registry as onnx_operators
 from trueport.errors import NoOracle, UsageError
 from trueport.ir.artifact import InnerValue
-from trueport.mapping.registry import Registry
+from trueport.mapping.registry import RECORDS, Registry
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.reference.onnx.part import part_model
 from trueport.runtimes.exact_sums import with_exact_sums
@@ -121,7 +120,7 @@ def write_reproducer(
     feeds: Mapping[str, Any],
     folder: Path,
     *,
-    registry: Registry | None = None,
+    registry: Registry = RECORDS,
     k: float = DEFAULT_K,
     anonymize: bool = False,
 ) -> Reproducer:
@@ -146,7 +145,7 @@ def write_reproducer(
     arrays = _arrays(part, where)
     folder.mkdir(parents=True, exist_ok=False)
     try:
-        pieces = _write(culprit, part, part.target, feeds, arrays, folder, registry or onnx_operators(), k)
+        pieces = _write(culprit, part, part.target, feeds, arrays, folder, registry, k)
         hidden = anonymized(pieces) if anonymize else None
         given = hidden.inputs if hidden else arrays
         made = Reproducer(folder, count_nodes(pieces.source), count_nodes(pieces.target), pieces.shows(given), hidden)

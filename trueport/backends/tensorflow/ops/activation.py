@@ -7,13 +7,12 @@ import math
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import erf, is_unsigned, like, widened
-from trueport.fidelity import AGAINST_INPUT, AGAINST_ONE, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("Relu", audited=14, error=ulps(0))
+@maps("Relu", audited=14)
 def relu(t: Emission, X: Tensor) -> Tensor:
     return tf.nn.relu(X)
 
@@ -28,7 +27,7 @@ def prelu(t: Emission, X: Tensor, slope: Tensor) -> Tensor:
     return X if is_unsigned(X) else tf.where(tf.less(X, like(0, X)), slope * X, X)
 
 
-@maps("ThresholdedRelu", audited=22, error=ulps(0))
+@maps("ThresholdedRelu", audited=22)
 def thresholded_relu(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
     return tf.where(tf.greater(X, like(alpha, X)), X, like(0, X))
 
@@ -36,35 +35,35 @@ def thresholded_relu(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
 # exp(x) - 1 cancels near zero, in the specification's formula as in TensorFlow's kernel: the bound is relative to 1.
 
 
-@maps("Elu", audited=22, error=accumulation(against=AGAINST_ONE))
+@maps("Elu", audited=22)
 def elu(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
     if alpha == 1:
         return tf.nn.elu(X)
     return widened(lambda x, a: tf.where(x < 0, a * tf.nn.elu(x), x), X, like(alpha, X))
 
 
-@maps("Celu", audited=28, error=accumulation(against=AGAINST_ONE))
+@maps("Celu", audited=28)
 def celu(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
     # Not elu(x / a) above zero: the quotient may overflow.
     return widened(lambda x, a: tf.where(x < 0, a * tf.nn.elu(x / a), x), X, like(alpha, X))
 
 
-@maps("Selu", audited=22, error=accumulation(against=AGAINST_ONE))
+@maps("Selu", audited=22)
 def selu(t: Emission, X: Tensor, *, alpha: float, gamma: float) -> Tensor:
     return widened(lambda x, a, g: g * tf.where(x < 0, a * tf.nn.elu(x), x), X, like(alpha, X), like(gamma, X))
 
 
-@maps("Sigmoid", audited=13, error=ulps(6, against=AGAINST_ONE))
+@maps("Sigmoid", audited=13)
 def sigmoid(t: Emission, X: Tensor) -> Tensor:
     return tf.sigmoid(X)
 
 
-@maps("HardSigmoid", audited=22, error=accumulation(against=AGAINST_ONE))
+@maps("HardSigmoid", audited=22)
 def hard_sigmoid(t: Emission, X: Tensor, *, alpha: float, beta: float) -> Tensor:
     return widened(_hard_sigmoid, X, like(alpha, X), like(beta, X))
 
 
-@maps("HardSwish", audited=22, error=accumulation(against=AGAINST_INPUT))
+@maps("HardSwish", audited=22)
 def hard_swish(t: Emission, X: Tensor) -> Tensor:
     return widened(lambda x, a, b: x * _hard_sigmoid(x, a, b), X, like(1 / 6, X), like(0.5, X))
 
@@ -73,12 +72,12 @@ def _hard_sigmoid(x: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
     return tf.minimum(tf.maximum(alpha * x + beta, 0), 1)
 
 
-@maps("Swish", audited=24, error=ulps(6, against=AGAINST_INPUT))
+@maps("Swish", audited=24)
 def swish(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
     return widened(_swish, X, *_scale(alpha, X))
 
 
-@maps("SwiGLU", audited=28, error=ulps(7))
+@maps("SwiGLU", audited=28)
 def swiglu(t: Emission, A: Tensor, B: Tensor, *, alpha: float) -> Tensor:
     return widened(lambda a, b, *scale: _swish(a, *scale) * b, A, B, *_scale(alpha, A))
 
@@ -91,7 +90,7 @@ def _swish(x: Tensor, alpha: Tensor | None = None) -> Tensor:
     return x * tf.sigmoid(x if alpha is None else alpha * x)
 
 
-@maps("Mish", audited=22, error=ulps(8, against=AGAINST_INPUT))
+@maps("Mish", audited=22)
 def mish(t: Emission, X: Tensor) -> Tensor:
     return widened(_mish, X)
 
@@ -106,7 +105,7 @@ def _mish(x: Tensor) -> Tensor:
     return x * (n / (n + 2))
 
 
-@maps("Gelu", audited=20, error=accumulation(against=AGAINST_INPUT))
+@maps("Gelu", audited=20)
 def gelu(t: Emission, X: Tensor, *, approximate: str) -> Tensor:
     return widened(_gelu_by_tanh if approximate == "tanh" else _gelu, X)
 
@@ -119,12 +118,12 @@ def _gelu_by_tanh(x: Tensor) -> Tensor:
     return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
-@maps("Softplus", audited=22, error=ulps(4, against=AGAINST_ONE))
+@maps("Softplus", audited=22)
 def softplus(t: Emission, X: Tensor) -> Tensor:
     return tf.math.softplus(X)
 
 
-@maps("Softsign", audited=22, error=ulps(1))
+@maps("Softsign", audited=22)
 def softsign(t: Emission, input: Tensor) -> Tensor:
     return tf.nn.softsign(input)
 
@@ -136,7 +135,7 @@ def shrink(t: Emission, input: Tensor, *, bias: float, lambd: float) -> Tensor:
     return above if is_unsigned(input) else tf.where(input < -limit, input + step, above)
 
 
-@maps("Softmax", audited=13, error=accumulation())
+@maps("Softmax", audited=13)
 def softmax(t: Emission, input: Tensor, *, axis: int) -> Tensor:
     return widened(lambda x: _softmax(x, axis), input)
 
@@ -153,7 +152,7 @@ def _softmax(x: Tensor, axis: int) -> Tensor:
     return power / tf.reduce_sum(power, axis, keepdims=True)
 
 
-@maps("LogSoftmax", audited=13, error=accumulation(against=AGAINST_ONE))
+@maps("LogSoftmax", audited=13)
 def log_softmax(t: Emission, input: Tensor, *, axis: int) -> Tensor:
     return widened(lambda x: _log_softmax(x, axis), input)
 
@@ -165,7 +164,7 @@ def _log_softmax(x: Tensor, axis: int) -> Tensor:
     return below - tf.math.log(tf.reduce_sum(tf.exp(below), axis, keepdims=True))
 
 
-@maps("Hardmax", audited=13, error=ulps(0))
+@maps("Hardmax", audited=13)
 def hardmax(t: Emission, input: Tensor, *, axis: int) -> Tensor:
     largest = tf.equal(input, tf.reduce_max(input, axis, keepdims=True))
     # Not by tf.argmax, which refuses an empty axis.

@@ -14,7 +14,6 @@ from trueport.backends.tensorflow.kernels.heads import heads_of, inverse_root_of
 from trueport.backends.tensorflow.kernels.recurrence import loop
 from trueport.backends.tensorflow.kernels.shapes import of_rank, rank_of
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank
 
@@ -26,12 +25,7 @@ def _may_be_packed(node: ir.Node) -> bool:
     return "q_num_heads" in node.attributes
 
 
-@maps(
-    "Attention",
-    audited=25,
-    error=accumulation(8, against=AGAINST_STEPS),
-    needs=[known_rank(0, 1, 2, of="its query, key and value", when=_may_be_packed)],
-)
+@maps("Attention", audited=25, needs=[known_rank(0, 1, 2, of="its query, key and value", when=_may_be_packed)])
 def attention(
     t: Emission,
     Q: Tensor,
@@ -74,7 +68,7 @@ def attention(
     return [tf.cast(packed_heads(Y) if packed else Y, dtype), K, V, tf.cast(seen, dtype)]
 
 
-@maps("FlexAttention", domain="ai.onnx.preview", audited=1, error=accumulation(8, against=AGAINST_DATA))
+@maps("FlexAttention", domain="ai.onnx.preview", audited=1)
 def flex_attention(
     t: Emission,
     Q: Tensor,
@@ -95,12 +89,7 @@ def flex_attention(
     return tf.cast(_weighted(probabilities, tf.cast(V, precision)), V.dtype)
 
 
-@maps(
-    "LinearAttention",
-    audited=27,
-    error=accumulation(8, against=AGAINST_STEPS),
-    ignores={"chunk_size": "a hint for speed; the recurrence runs step by step"},
-)
+@maps("LinearAttention", audited=27, ignores={"chunk_size": "a hint for speed; the recurrence runs step by step"})
 def linear_attention(
     t: Emission,
     query: Tensor,

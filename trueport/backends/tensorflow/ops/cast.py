@@ -6,19 +6,19 @@ import onnx_ir as ir
 
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.casting import convert, reinterpret
-from trueport.fidelity import BITWISE, EXACT, Limit, ulps
+from trueport.fidelity import BITWISE, EXACT, Limit
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
 __all__: list[str] = []
 
 
-@maps("Cast", audited=28, error=ulps(0))
+@maps("Cast", audited=28)
 def cast(t: Emission, input: Tensor, *, to: int, saturate: int, round_mode: str) -> Tensor:
     return convert(input, t.input_type(0), ir.DataType(to), saturate=bool(saturate), round_mode=round_mode)
 
 
-@maps("CastLike", audited=25, error=ulps(0))
+@maps("CastLike", audited=25)
 def cast_like(t: Emission, input: Tensor, target_type: Tensor, *, saturate: int, round_mode: str) -> Tensor:
     return convert(input, t.input_type(0), t.input_type(1), saturate=bool(saturate), round_mode=round_mode)
 

@@ -6,13 +6,12 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("CausalConvWithState", audited=27, error=accumulation(4, against=AGAINST_DATA), reordered=("weight",))
+@maps("CausalConvWithState", audited=27, reordered=("weight",))
 def causal_conv_with_state(
     t: Emission,
     input: Tensor,

@@ -11,7 +11,7 @@ from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.scores import as_rows, labelled, transformed, two_columns
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_DATA, BITWISE, accumulation, ulps
+from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -49,14 +49,14 @@ def imputer(
     return tf.where(missing, imputed, X)
 
 
-@maps("Scaler", domain=_ML, error=ulps(2), audited=1)
+@maps("Scaler", domain=_ML, audited=1)
 def scaler(t: Emission, X: Tensor, *, offset: list[float] | None, scale: list[float] | None) -> Tensor:
     dtype = tf.float64 if X.dtype == tf.float64 else tf.float32
     centred = tf.cast(X, dtype) - tf.constant(offset or [0.0], dtype)
     return tf.cast(centred * tf.constant(scale or [1.0], dtype), tf.float32)
 
 
-@maps("Normalizer", domain=_ML, error=accumulation(4), audited=1)
+@maps("Normalizer", domain=_ML, audited=1)
 def normalizer(t: Emission, X: Tensor, *, norm: str) -> Tensor:
     x = tf.cast(X, tf.float32)
     if norm == "MAX":
@@ -74,7 +74,7 @@ def _or_one(divisor: Tensor) -> Tensor:
     return tf.where(tf.equal(divisor, 0), tf.ones_like(divisor), divisor)
 
 
-@maps("LinearRegressor", domain=_ML, error=accumulation(against=AGAINST_DATA), audited=1)
+@maps("LinearRegressor", domain=_ML, audited=1)
 def linear_regressor(
     t: Emission,
     X: Tensor,
@@ -90,7 +90,6 @@ def linear_regressor(
 @maps(
     "LinearClassifier",
     domain=_ML,
-    error=accumulation(),
     audited=1,
     ignores={"multi_class": "runtimes do not read it: the scores are the same for one against all and multinomial"},
 )

@@ -5,33 +5,33 @@ from __future__ import annotations
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.narrow import to_float32
-from trueport.fidelity import BITWISE, ulps
+from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("Equal", audited=19, error=ulps(0))
+@maps("Equal", audited=19)
 def equal(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.equal(A, B)
 
 
-@maps("Greater", audited=13, error=ulps(0))
+@maps("Greater", audited=13)
 def greater(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.greater(A, B)
 
 
-@maps("GreaterOrEqual", audited=16, error=ulps(0))
+@maps("GreaterOrEqual", audited=16)
 def greater_or_equal(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.greater_equal(A, B)
 
 
-@maps("Less", audited=13, error=ulps(0))
+@maps("Less", audited=13)
 def less(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.less(A, B)
 
 
-@maps("LessOrEqual", audited=16, error=ulps(0))
+@maps("LessOrEqual", audited=16)
 def less_or_equal(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.less_equal(A, B)
 

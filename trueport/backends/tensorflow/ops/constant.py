@@ -42,7 +42,7 @@ def constant(
     return tf.constant(next(item for item in given if item is not None), t.output_dtype())
 
 
-@maps("ConstantOfShape", audited=25, fidelity=BITWISE)
+@maps("ConstantOfShape", audited=25, fidelity=BITWISE, static=())
 def constant_of_shape(t: Emission, input: Tensor, *, value: ir.TensorProtocol | None) -> Tensor:
     dtype = t.output_dtype()
     fill = np.zeros([], np.float32) if value is None else as_numpy(value).reshape([])

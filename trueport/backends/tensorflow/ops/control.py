@@ -36,7 +36,7 @@ def if_(t: Emission, cond: Tensor, *, then_branch: ir.Graph, else_branch: ir.Gra
     return [narrowed(x, t.output_dtype(i)) if tf.is_tensor(x) else x for i, x in enumerate(made)]
 
 
-@maps("Loop", fidelity=BITWISE, audited=25, static=("M", "cond"))
+@maps("Loop", fidelity=BITWISE, audited=25)
 def loop(t: Emission, M: Tensor | None, cond: Tensor | None, *v_initial: Any, body: ir.Graph) -> list[Any]:
     limit, most = _limit(t, M)
     going = tf.constant(True) if cond is None else tf.reshape(cond, [])

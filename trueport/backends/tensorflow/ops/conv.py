@@ -13,7 +13,6 @@ from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import size_of, sizes_of
 from trueport.backends.tensorflow.kernels.spatial import Window, channels_to_end, channels_to_front, window_of
-from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_kernel, known_rank
 
@@ -32,7 +31,6 @@ def _is_sliced(node: ir.Node) -> bool:
     "Conv",
     needs=[known_rank(1, 0, of="its kernel and data"), known_kernel(1, when=_is_sliced)],
     audited=22,
-    error=accumulation(against=AGAINST_TERMS),
     reordered=("W",),
     channels_last=True,
 )

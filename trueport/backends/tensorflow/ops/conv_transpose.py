@@ -21,7 +21,6 @@ from trueport.backends.tensorflow.kernels.spatial import (
     window_of,
 )
 from trueport.backends.tensorflow.kernels.transposed_convolution import transpose_convolve
-from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_kernel, known_rank
 
@@ -39,7 +38,6 @@ def _is_sliced(node: ir.Node) -> bool:
     "ConvTranspose",
     needs=[known_rank(1, 0, of="its kernel and data"), known_kernel(1, when=_is_sliced)],
     audited=22,
-    error=accumulation(against=AGAINST_TERMS),
     reordered=("W",),
     channels_last=True,
 )

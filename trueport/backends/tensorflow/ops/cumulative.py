@@ -6,18 +6,17 @@ from collections.abc import Callable
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
-from trueport.fidelity import AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("CumSum", audited=14, error=accumulation(against=AGAINST_TERMS), static=("axis",))
+@maps("CumSum", audited=14)
 def cum_sum(t: Emission, x: Tensor, axis: Tensor, *, exclusive: int, reverse: int) -> Tensor:
     return _running(tf.cumsum, x, axis, exclusive, reverse)
 
 
-@maps("CumProd", audited=26, error=accumulation(), static=("axis",))
+@maps("CumProd", audited=26)
 def cum_prod(t: Emission, x: Tensor, axis: Tensor, *, exclusive: int, reverse: int) -> Tensor:
     return _running(tf.math.cumprod, x, axis, exclusive, reverse)
 

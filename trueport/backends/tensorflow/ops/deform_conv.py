@@ -11,14 +11,13 @@ from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.sizes import Size, size_of, sizes_of
 from trueport.backends.tensorflow.kernels.spatial import Window, known, window_of
-from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_kernel, known_rank
 
 __all__: list[str] = []
 
 
-@maps("DeformConv", needs=[known_rank(0), known_kernel(1)], audited=22, error=accumulation(8, 4, against=AGAINST_DATA))
+@maps("DeformConv", needs=[known_rank(0), known_kernel(1)], audited=22)
 def deform_conv(
     t: Emission,
     X: Tensor,

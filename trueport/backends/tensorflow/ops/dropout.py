@@ -7,7 +7,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.draws import uniform
-from trueport.fidelity import LOSSY, Limit, ulps
+from trueport.fidelity import LOSSY, Limit
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
@@ -24,8 +24,6 @@ def _trains(node: ir.Node) -> bool:
 @maps(
     "Dropout",
     audited=22,
-    error=ulps(1),
-    static=("ratio", "training_mode"),
     limits=[
         Limit(
             "dropout-training",

@@ -12,13 +12,12 @@ from trueport.backends.tensorflow.kernels import numeric
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.numeric import is_half, is_integer, is_unsigned, like, via, widened
 from trueport.backends.tensorflow.kernels.rows import plus_bias
-from trueport.fidelity import AGAINST_ONE, AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("Add", audited=14, error=ulps(0))
+@maps("Add", audited=14)
 def add(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     for product, bias in ((A, B), (B, A)):
         if (made := plus_bias(product, bias)) is not None:
@@ -26,17 +25,17 @@ def add(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.add(A, B)
 
 
-@maps("Sub", audited=14, error=ulps(0))
+@maps("Sub", audited=14)
 def sub(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.subtract(A, B)
 
 
-@maps("Mul", audited=14, error=ulps(0))
+@maps("Mul", audited=14)
 def mul(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.multiply(A, B)
 
 
-@maps("Div", audited=14, error=ulps(0))
+@maps("Div", audited=14)
 def div(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     if not is_integer(A):
         return tf.divide(A, B)
@@ -45,7 +44,7 @@ def div(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return quotient if flipped is None else tf.where(flipped, -A, quotient)
 
 
-@maps("Mod", audited=28, error=ulps(1))
+@maps("Mod", audited=28)
 def mod(t: Emission, A: Tensor, B: Tensor, *, fmod: int) -> Tensor:
     if not is_integer(A):
         return widened(_truncated_mod if fmod else _floored_mod, A, B)
@@ -80,28 +79,28 @@ def _truncated_mod(a: Tensor, b: Tensor) -> Tensor:
     return tf.where(tf.equal(remainder, 0), a * 0, tf.where(a < 0, -remainder, remainder))
 
 
-@maps("Neg", audited=13, error=ulps(0))
+@maps("Neg", audited=13)
 def neg(t: Emission, X: Tensor) -> Tensor:
     return tf.negative(X)
 
 
-@maps("Abs", audited=13, error=ulps(0))
+@maps("Abs", audited=13)
 def abs_(t: Emission, X: Tensor) -> Tensor:
     return X if is_unsigned(X) else tf.abs(X)
 
 
-@maps("Sign", audited=13, error=ulps(0))
+@maps("Sign", audited=13)
 def sign(t: Emission, input: Tensor) -> Tensor:
     return tf.minimum(input, like(1, input)) if is_unsigned(input) else tf.sign(input)
 
 
-@maps("Reciprocal", audited=13, error=ulps(0))
+@maps("Reciprocal", audited=13)
 def reciprocal(t: Emission, X: Tensor) -> Tensor:
     # Division is rounded right; tf.math.reciprocal, which the optimizer would put for 1 / x, refines an estimate.
     return tf.divide(opaque(like(1, X)), X)
 
 
-@maps("Sqrt", audited=13, error=ulps(0))
+@maps("Sqrt", audited=13)
 def sqrt(t: Emission, X: Tensor) -> Tensor:
     return tf.sqrt(X)
 
@@ -109,57 +108,57 @@ def sqrt(t: Emission, X: Tensor) -> Tensor:
 # The bounds of these kernels are their largest distances from the truth over every 509th float32.
 
 
-@maps("Exp", audited=13, error=ulps(1))
+@maps("Exp", audited=13)
 def exp(t: Emission, input: Tensor) -> Tensor:
     return tf.exp(input)
 
 
-@maps("Log", audited=13, error=ulps(2, against=AGAINST_ONE))
+@maps("Log", audited=13)
 def log(t: Emission, input: Tensor) -> Tensor:
     return tf.math.log(input)
 
 
-@maps("Erf", audited=13, error=ulps(3, against=AGAINST_ONE))
+@maps("Erf", audited=13)
 def erf(t: Emission, input: Tensor) -> Tensor:
     return numeric.erf(input)
 
 
-@maps("Ceil", audited=13, error=ulps(0))
+@maps("Ceil", audited=13)
 def ceil(t: Emission, X: Tensor) -> Tensor:
     return tf.math.ceil(X)
 
 
-@maps("Floor", audited=13, error=ulps(0))
+@maps("Floor", audited=13)
 def floor(t: Emission, X: Tensor) -> Tensor:
     return tf.floor(X)
 
 
-@maps("Round", audited=22, error=ulps(0))
+@maps("Round", audited=22)
 def round_(t: Emission, X: Tensor) -> Tensor:
     return tf.round(X)
 
 
-@maps("Max", audited=13, error=ulps(0))
+@maps("Max", audited=13)
 def max_(t: Emission, *data_0: Tensor) -> Tensor:
     return functools.reduce(tf.maximum, data_0)
 
 
-@maps("Min", audited=13, error=ulps(0))
+@maps("Min", audited=13)
 def min_(t: Emission, *data_0: Tensor) -> Tensor:
     return functools.reduce(tf.minimum, data_0)
 
 
-@maps("Sum", audited=13, error=accumulation(against=AGAINST_TERMS))
+@maps("Sum", audited=13)
 def sum_(t: Emission, *data_0: Tensor) -> Tensor:
     return widened(lambda *terms: functools.reduce(tf.add, terms), *data_0)
 
 
-@maps("Mean", audited=13, error=accumulation(against=AGAINST_TERMS))
+@maps("Mean", audited=13)
 def mean(t: Emission, *data_0: Tensor) -> Tensor:
     return widened(lambda *terms: functools.reduce(tf.add, terms) / like(len(terms), terms[0]), *data_0)
 
 
-@maps("Clip", audited=13, error=ulps(0), static=("min", "max"))
+@maps("Clip", audited=13)
 def clip(t: Emission, input: Tensor, min: Tensor | None, max: Tensor | None) -> Tensor:
     if (_scalar(t, min), _scalar(t, max)) == (0, 6) and not is_integer(input):
         return tf.nn.relu6(input)
@@ -178,7 +177,7 @@ def _limit(given: Tensor | None, own: float, x: Tensor) -> Tensor:
     return tf.constant(own, x.dtype) if given is None else tf.reshape(given, [])
 
 
-@maps("Pow", audited=15, error=ulps(4), static=("Y",))
+@maps("Pow", audited=15)
 def pow_(t: Emission, X: Tensor, Y: Tensor) -> Tensor:
     if is_integer(X):
         return _integer_power(X, Y) if is_integer(Y) else via(tf.float64, tf.pow, X, Y)

@@ -11,7 +11,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, MapRows, Tensor
 from trueport.backends.tensorflow.build.weights import as_numpy
 from trueport.backends.tensorflow.kernels.lookup import index_of, translated
-from trueport.fidelity import BITWISE, ulps
+from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -92,7 +92,7 @@ def one_hot_encoder(
         return tf.one_hot(found, len(categories))
 
 
-@maps("FeatureVectorizer", domain=_ML, error=ulps(0), audited=1)
+@maps("FeatureVectorizer", domain=_ML, audited=1)
 def feature_vectorizer(t: Emission, *X: Tensor, inputdimensions: list[int] | None) -> Tensor:
     columns = [_columns(x) for x in X]
     if inputdimensions is not None:
@@ -124,7 +124,7 @@ def dict_vectorizer(
     return _spread(index_of(X.keys, vocabulary), X.values, len(vocabulary), _zero(X.values.dtype))
 
 
-@maps("CastMap", domain=_ML, error=ulps(0), audited=1)
+@maps("CastMap", domain=_ML, audited=1)
 def cast_map(t: Emission, X: MapRows, *, cast_to: str, map_form: str, max_map: int) -> Tensor:
     dtype = {"TO_FLOAT": tf.float32, "TO_INT64": tf.int64, "TO_STRING": tf.string}[cast_to]
     values = _converted(X.values, dtype)

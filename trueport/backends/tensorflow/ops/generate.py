@@ -8,13 +8,13 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import BITWISE, ulps
+from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("Trilu", fidelity=BITWISE, audited=14, static=("k",))
+@maps("Trilu", fidelity=BITWISE, audited=14)
 def trilu(t: Emission, input: Tensor, k: Tensor | None, *, upper: int) -> Tensor:
     diagonal = tf.zeros([], tf.int64) if k is None else tf.reshape(k, [])
     offsets = _offsets(input)
@@ -33,7 +33,7 @@ def _offsets(matrix: Tensor) -> Tensor:
     return columns - rows[:, tf.newaxis]
 
 
-@maps("Range", error=ulps(1), audited=27, static=("start", "limit", "delta"))
+@maps("Range", audited=27)
 def range_(t: Emission, start: Tensor, limit: Tensor, delta: Tensor, *, stash_type: int) -> Tensor:
     dtype = start.dtype
     start, limit, delta = (tf.reshape(bound, []) for bound in (start, limit, delta))

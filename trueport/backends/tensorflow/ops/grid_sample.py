@@ -12,7 +12,6 @@ from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.resampling import cubic_weights, mixed_strings
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_DATA, AGAINST_PLACES, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_length, known_rank
 
@@ -32,13 +31,7 @@ _MIXED = mixed_strings(
 )
 
 
-@maps(
-    "GridSample",
-    needs=[known_rank(0, 1)],
-    audited=22,
-    error=accumulation(16, 8, against=AGAINST_PLACES),
-    limits=[_MIXED],
-)
+@maps("GridSample", needs=[known_rank(0, 1)], audited=22, limits=[_MIXED])
 def grid_sample(t: Emission, X: Tensor, grid: Tensor, *, align_corners: int, mode: str, padding_mode: str) -> Tensor:
     X = of_rank(X, t.rank(X, grid))
     if mode == "nearest":
@@ -55,13 +48,7 @@ def _axes_are_unknown(node: ir.Node) -> bool:
     return theta is None or theta.shape is None or not isinstance(theta.shape[1], int)
 
 
-@maps(
-    "AffineGrid",
-    needs=[known_length(1, of="its size", when=_axes_are_unknown)],
-    audited=20,
-    error=accumulation(4, against=AGAINST_DATA),
-    static=("size",),
-)
+@maps("AffineGrid", needs=[known_length(1, of="its size", when=_axes_are_unknown)], audited=20)
 def affine_grid(t: Emission, theta: Tensor, size: Tensor, *, align_corners: int) -> Tensor:
     wide = tf.float64 if theta.dtype == tf.float64 else tf.float32
     theta = of_rank(theta, 3)

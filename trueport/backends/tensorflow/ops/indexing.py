@@ -17,7 +17,7 @@ from trueport.mapping.needs import known_rank
 __all__: list[str] = []
 
 
-@maps("Slice", fidelity=BITWISE, audited=13, static=("starts", "ends", "axes", "steps"))
+@maps("Slice", fidelity=BITWISE, audited=13)
 def slice_(
     t: Emission, data: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None, steps: Tensor | None
 ) -> Tensor:

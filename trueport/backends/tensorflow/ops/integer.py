@@ -16,7 +16,6 @@ from trueport.backends.tensorflow.kernels.narrow import encode_float
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import size_of, sizes_of
 from trueport.backends.tensorflow.kernels.spatial import channels_to_end, channels_to_front, window_of
-from trueport.fidelity import ulps
 from trueport.ir.dtypes import FLOAT8
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank
@@ -26,14 +25,14 @@ __all__: list[str] = []
 _D = ir.DataType
 
 
-@maps("MatMulInteger", audited=10, error=ulps(0))
+@maps("MatMulInteger", audited=10)
 def mat_mul_integer(
     t: Emission, A: Tensor, B: Tensor, a_zero_point: Tensor | None, b_zero_point: Tensor | None
 ) -> Tensor:
     return integer_matmul(t, A, B, a_zero_point, b_zero_point, weight=1)
 
 
-@maps("QLinearMatMul", audited=21, error=ulps(0))
+@maps("QLinearMatMul", audited=21)
 def qlinear_mat_mul(
     t: Emission,
     a: Tensor,
@@ -55,12 +54,7 @@ def qlinear_mat_mul(
 
 
 @maps(
-    "ConvInteger",
-    needs=[known_rank(1, 0, of="its kernel and data")],
-    audited=10,
-    error=ulps(0),
-    reordered=("w",),
-    channels_last=True,
+    "ConvInteger", needs=[known_rank(1, 0, of="its kernel and data")], audited=10, reordered=("w",), channels_last=True
 )
 def conv_integer(
     t: Emission,
@@ -95,12 +89,7 @@ def conv_integer(
 
 
 @maps(
-    "QLinearConv",
-    needs=[known_rank(3, 0, of="its kernel and data")],
-    audited=10,
-    error=ulps(0),
-    reordered=("w",),
-    channels_last=True,
+    "QLinearConv", needs=[known_rank(3, 0, of="its kernel and data")], audited=10, reordered=("w",), channels_last=True
 )
 def qlinear_conv(
     t: Emission,
@@ -139,12 +128,7 @@ def qlinear_conv(
     return channels_to_front(t, _scaled(total, B, combined_scale(x_scale, w_scale, y_scale), y_zero_point))
 
 
-@maps(
-    "QLinearConv",
-    domain="com.microsoft",
-    needs=[known_rank(3, 0, of="its kernel and data")],
-    error=ulps(0),
-)
+@maps("QLinearConv", domain="com.microsoft", needs=[known_rank(3, 0, of="its kernel and data")])
 def qlinear_conv_of_either_layout(
     t: Emission,
     x: Tensor,

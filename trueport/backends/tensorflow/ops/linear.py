@@ -8,7 +8,6 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import via, widened
 from trueport.backends.tensorflow.kernels.rows import rows_times_matrix
-from trueport.fidelity import AGAINST_DATA, AGAINST_TERMS, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -17,12 +16,12 @@ _LARGE_BYTES = 1 << 20
 """Below this size a matrix stays in the processor's cache, and the order of its axes makes no difference."""
 
 
-@maps("MatMul", audited=13, error=accumulation(against=AGAINST_TERMS))
+@maps("MatMul", audited=13)
 def matmul(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return _multiplied(_matmul, A, B)
 
 
-@maps("Gemm", audited=13, error=accumulation(against=AGAINST_TERMS), reordered=("B",))
+@maps("Gemm", audited=13, reordered=("B",))
 def gemm(
     t: Emission,
     A: Tensor,
@@ -56,12 +55,12 @@ def _right_side(t: Emission, turned: bool) -> tuple[Tensor, bool]:
     return (t.weight(1, [1, 0]), False) if moved else (t.weight(1), turned)
 
 
-@maps("Einsum", audited=28, error=accumulation(against=AGAINST_TERMS))
+@maps("Einsum", audited=28)
 def einsum(t: Emission, *Inputs: Tensor, equation: str) -> Tensor:
     return _multiplied(lambda *operands: tf.einsum(equation.replace(" ", ""), *operands), *Inputs)
 
 
-@maps("Det", audited=22, error=accumulation(against=AGAINST_DATA))
+@maps("Det", audited=22)
 def det(t: Emission, X: Tensor) -> Tensor:
     return widened(tf.linalg.det, X)
 

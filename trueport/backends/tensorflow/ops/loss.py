@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
-from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
 
-@maps("NegativeLogLikelihoodLoss", needs=[known_rank(0)], audited=22, error=accumulation(2))
+@maps("NegativeLogLikelihoodLoss", needs=[known_rank(0)], audited=22)
 def negative_log_likelihood_loss(
     t: Emission, input: Tensor, target: Tensor, weight: Tensor | None, *, ignore_index: int | None, reduction: str
 ) -> Tensor:
     return _nll(_classes_last(t, input), target, weight, ignore_index, reduction)
 
 
-@maps("SoftmaxCrossEntropyLoss", needs=[known_rank(0)], audited=13, error=accumulation(4))
+@maps("SoftmaxCrossEntropyLoss", needs=[known_rank(0)], audited=13)
 def softmax_cross_entropy_loss(
     t: Emission, scores: Tensor, labels: Tensor, weights: Tensor | None, *, ignore_index: int | None, reduction: str
 ) -> list[Tensor]:

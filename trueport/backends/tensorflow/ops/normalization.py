@@ -14,21 +14,13 @@ from trueport.backends.tensorflow.kernels.barrier import before_batch_norm
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.sizes import size_of
 from trueport.backends.tensorflow.kernels.spatial import per_channel, spatial_axes
-from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
 
-@maps(
-    "BatchNormalization",
-    needs=[known_rank(0)],
-    audited=15,
-    error=accumulation(8, against=AGAINST_DATA),
-    state=("input_mean", "input_var"),
-    channels_last=True,
-)
+@maps("BatchNormalization", needs=[known_rank(0)], audited=15, channels_last=True)
 def batch_normalization(
     t: Emission,
     X: Tensor,
@@ -71,13 +63,7 @@ def _normalize_channels(
     return x * per_channel(t, factor, rank) + per_channel(t, bias - mean * factor, rank)
 
 
-@maps(
-    "InstanceNormalization",
-    needs=[known_rank(0)],
-    audited=22,
-    error=accumulation(8, against=AGAINST_DATA),
-    channels_last=True,
-)
+@maps("InstanceNormalization", needs=[known_rank(0)], audited=22, channels_last=True)
 def instance_normalization(t: Emission, input: Tensor, scale: Tensor, B: Tensor, *, epsilon: float) -> Tensor:
     axes = spatial_axes(t, input)
 
@@ -88,13 +74,7 @@ def instance_normalization(t: Emission, input: Tensor, scale: Tensor, B: Tensor,
     return widened(apply, input, scale, B)
 
 
-@maps(
-    "GroupNormalization",
-    needs=[known_rank(0)],
-    audited=21,
-    error=accumulation(8, against=AGAINST_DATA),
-    channels_last=True,
-)
+@maps("GroupNormalization", needs=[known_rank(0)], audited=21, channels_last=True)
 def group_normalization(
     t: Emission, X: Tensor, scale: Tensor, bias: Tensor, *, epsilon: float, num_groups: int, stash_type: int
 ) -> Tensor:
@@ -110,7 +90,7 @@ def group_normalization(
     return normal * per_channel(t, scale, rank) + per_channel(t, bias, rank)
 
 
-@maps("LayerNormalization", audited=17, error=accumulation(8, against=AGAINST_DATA))
+@maps("LayerNormalization", audited=17)
 def layer_normalization(
     t: Emission, X: Tensor, Scale: Tensor, B: Tensor | None, *, axis: int, epsilon: float, stash_type: int
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -123,7 +103,7 @@ def layer_normalization(
     return (y if B is None else y + B), mean, inverse
 
 
-@maps("RMSNormalization", audited=23, error=accumulation(8))
+@maps("RMSNormalization", audited=23)
 def rms_normalization(t: Emission, X: Tensor, scale: Tensor, *, axis: int, epsilon: float, stash_type: int) -> Tensor:
     x = tf.cast(X, tf_dtype(ir.DataType(stash_type)))
     mean = tf.reduce_mean(tf.square(x), _from_axis(X, axis), keepdims=True)
@@ -143,7 +123,7 @@ def _standardized(x: Tensor, axes: Sequence[int], epsilon: float) -> Tensor:
     return centred * tf.math.rsqrt(tf.reduce_mean(tf.square(centred), axes, keepdims=True) + epsilon)
 
 
-@maps("MeanVarianceNormalization", audited=13, error=accumulation(8, against=AGAINST_STEPS))
+@maps("MeanVarianceNormalization", audited=13)
 def mean_variance_normalization(t: Emission, X: Tensor, *, axes: Sequence[int]) -> Tensor:
     def apply(x: Tensor) -> Tensor:
         mean = tf.reduce_mean(x, axes, keepdims=True)
@@ -153,7 +133,7 @@ def mean_variance_normalization(t: Emission, X: Tensor, *, axes: Sequence[int]) 
     return widened(apply, X)
 
 
-@maps("LpNormalization", audited=22, error=accumulation(4))
+@maps("LpNormalization", audited=22)
 def lp_normalization(t: Emission, input: Tensor, *, axis: int, p: int) -> Tensor:
     order, wide = {1: (1, tf.float32), 2: ("euclidean", tf.float64)}[p]
 
@@ -165,7 +145,7 @@ def lp_normalization(t: Emission, input: Tensor, *, axis: int, p: int) -> Tensor
     return widened(apply, input)
 
 
-@maps("LRN", needs=[known_rank(0)], audited=13, error=accumulation(8), channels_last=True)
+@maps("LRN", needs=[known_rank(0)], audited=13, channels_last=True)
 def local_response_normalization(
     t: Emission, X: Tensor, *, alpha: float, beta: float, bias: float, size: int
 ) -> Tensor:

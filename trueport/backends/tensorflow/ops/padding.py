@@ -29,9 +29,7 @@ def _repeats(node: ir.Node) -> bool:
     return node.attributes.get_string("mode", "constant") != "constant"
 
 
-@maps(
-    "Pad", needs=[known_rank(0, when=_repeats)], fidelity=BITWISE, audited=25, static=("pads", "constant_value", "axes")
-)
+@maps("Pad", needs=[known_rank(0, when=_repeats)], fidelity=BITWISE, audited=25)
 def pad(
     t: Emission, data: Tensor, pads: Tensor, constant_value: Tensor | None, axes: Tensor | None, *, mode: str
 ) -> Tensor:
@@ -121,7 +119,7 @@ _SOURCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 """Which element stands at a place that may lie outside."""
 
 
-@maps("CenterCropPad", needs=[known_rank(0)], fidelity=BITWISE, audited=18, static=("shape",))
+@maps("CenterCropPad", needs=[known_rank(0)], fidelity=BITWISE, audited=18)
 def center_crop_pad(t: Emission, input_data: Tensor, shape: Tensor, *, axes: list[int] | None) -> Tensor:
     rank = t.rank(input_data)
     at = normalized(range(rank) if axes is None else axes, rank)

@@ -23,14 +23,13 @@ from trueport.backends.tensorflow.kernels.window_reductions import (
     sum_windows,
     to_ceil,
 )
-from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
 
-@maps("MaxPool", audited=22, error=ulps(0), channels_last=True)
+@maps("MaxPool", audited=22, channels_last=True)
 def max_pool(
     t: Emission,
     X: Tensor,
@@ -51,7 +50,7 @@ def max_pool(
     return channels_to_front(t, values), channels_to_front(t, indices)
 
 
-@maps("AveragePool", audited=22, error=accumulation(against=AGAINST_TERMS), channels_last=True)
+@maps("AveragePool", audited=22, channels_last=True)
 def average_pool(
     t: Emission,
     X: Tensor,
@@ -70,7 +69,7 @@ def average_pool(
     return channels_to_front(t, widened(lambda x: average_windows(x, window, counted), x))
 
 
-@maps("LpPool", audited=22, error=accumulation(4), channels_last=True)
+@maps("LpPool", audited=22, channels_last=True)
 def lp_pool(
     t: Emission,
     X: Tensor,
@@ -88,24 +87,18 @@ def lp_pool(
     return channels_to_front(t, widened(lambda x: _root(sum_windows(_power(x, p), window), p), x))
 
 
-@maps(
-    "GlobalAveragePool",
-    needs=[known_rank(0)],
-    audited=22,
-    error=accumulation(against=AGAINST_TERMS),
-    channels_last=True,
-)
+@maps("GlobalAveragePool", needs=[known_rank(0)], audited=22, channels_last=True)
 def global_average_pool(t: Emission, X: Tensor) -> Tensor:
     axes = spatial_axes(t, X)
     return widened(lambda x: tf.reduce_mean(x, axes, keepdims=True), X)
 
 
-@maps("GlobalMaxPool", needs=[known_rank(0)], audited=22, error=ulps(0), channels_last=True)
+@maps("GlobalMaxPool", needs=[known_rank(0)], audited=22, channels_last=True)
 def global_max_pool(t: Emission, X: Tensor) -> Tensor:
     return tf.reduce_max(X, spatial_axes(t, X), keepdims=True)
 
 
-@maps("GlobalLpPool", needs=[known_rank(0)], audited=22, error=accumulation(4), channels_last=True)
+@maps("GlobalLpPool", needs=[known_rank(0)], audited=22, channels_last=True)
 def global_lp_pool(t: Emission, X: Tensor, *, p: int) -> Tensor:
     axes = spatial_axes(t, X)
     return widened(lambda x: _root(tf.reduce_sum(_power(x, p), axes, keepdims=True), p), X)

@@ -11,7 +11,6 @@ from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.casting import convert
 from trueport.backends.tensorflow.kernels.linear_quantization import along_axis, clamp, dynamic_parameters, quantize
 from trueport.backends.tensorflow.kernels.narrow import encode_float, encode_integer
-from trueport.fidelity import ulps
 from trueport.ir.dtypes import FLOATS, NARROW_FLOATS, NARROW_INTEGERS
 from trueport.mapping.declare import maps
 
@@ -20,7 +19,7 @@ __all__: list[str] = []
 _D = ir.DataType
 
 
-@maps("QuantizeLinear", audited=28, error=ulps(0))
+@maps("QuantizeLinear", audited=28)
 def quantize_linear(
     t: Emission,
     x: Tensor,
@@ -49,7 +48,7 @@ def quantize_linear(
     return tf.cast(held, tf_dtype(target))
 
 
-@maps("DequantizeLinear", audited=28, error=ulps(0))
+@maps("DequantizeLinear", audited=28)
 def dequantize_linear(
     t: Emission,
     x: Tensor,
@@ -70,7 +69,7 @@ def dequantize_linear(
     return tf.cast(tf.cast(value, tf.float32) * opaque(scale), tf_dtype(target))
 
 
-@maps("DynamicQuantizeLinear", audited=11, error=ulps(0))
+@maps("DynamicQuantizeLinear", audited=11)
 def dynamic_quantize_linear(t: Emission, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     scale, zero_point = dynamic_parameters(x)
     return quantize(x, scale, zero_point), scale, zero_point

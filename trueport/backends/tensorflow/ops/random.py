@@ -18,33 +18,33 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("RandomNormal", audited=22, random=True)
+@maps("RandomNormal", audited=22)
 def random_normal(
     t: Emission, *, dtype: int, mean: float, scale: float, seed: float | None, shape: list[int]
 ) -> Tensor:
     return normal(shape, _dtype(dtype), mean, scale, seed)
 
 
-@maps("RandomNormalLike", audited=22, random=True)
+@maps("RandomNormalLike", audited=22)
 def random_normal_like(
     t: Emission, input: Tensor, *, dtype: int | None, mean: float, scale: float, seed: float | None
 ) -> Tensor:
     return _like(input, normal(tf.shape(input), _dtype(dtype, input), mean, scale, seed))
 
 
-@maps("RandomUniform", audited=22, random=True)
+@maps("RandomUniform", audited=22)
 def random_uniform(t: Emission, *, dtype: int, high: float, low: float, seed: float | None, shape: list[int]) -> Tensor:
     return uniform(shape, _dtype(dtype), low, high, seed)
 
 
-@maps("RandomUniformLike", audited=22, random=True)
+@maps("RandomUniformLike", audited=22)
 def random_uniform_like(
     t: Emission, input: Tensor, *, dtype: int | None, high: float, low: float, seed: float | None
 ) -> Tensor:
     return _like(input, uniform(tf.shape(input), _dtype(dtype, input), low, high, seed))
 
 
-@maps("Bernoulli", audited=22, random=True)
+@maps("Bernoulli", audited=22)
 def bernoulli(t: Emission, input: Tensor, *, dtype: int | None, seed: float | None) -> Tensor:
     # In half precision the drawn values would be too coarse for small probabilities.
     probability = input if input.dtype == tf.float64 else tf.cast(input, tf.float32)
@@ -52,7 +52,7 @@ def bernoulli(t: Emission, input: Tensor, *, dtype: int | None, seed: float | No
     return _like(input, tf.cast(drawn < probability, _dtype(dtype, input)))
 
 
-@maps("Multinomial", audited=22, random=True)
+@maps("Multinomial", audited=22)
 def multinomial(t: Emission, input: Tensor, *, dtype: int, sample_size: int, seed: float | None) -> Tensor:
     logits = input if input.dtype == tf.float64 else tf.cast(input, tf.float32)
     return categorical(logits, sample_size, _dtype(dtype), seed)

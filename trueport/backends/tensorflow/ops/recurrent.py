@@ -6,7 +6,6 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.recurrence import Cell, Layer, activation_limit, activations_of, linear, recur
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -22,13 +21,7 @@ def _bent(op: str, rows: int) -> str:
     )
 
 
-@maps(
-    "RNN",
-    audited=22,
-    error=accumulation(against=AGAINST_DATA),
-    ignores=_IGNORES,
-    limits=[activation_limit(1, _bent("RNN", 4))],
-)
+@maps("RNN", audited=22, ignores=_IGNORES, limits=[activation_limit(1, _bent("RNN", 4))])
 def rnn(
     t: Emission,
     X: Tensor,
@@ -60,13 +53,7 @@ def rnn(
     return recur(layer, make_cell)
 
 
-@maps(
-    "GRU",
-    audited=22,
-    error=accumulation(against=AGAINST_DATA),
-    ignores=_IGNORES,
-    limits=[activation_limit(2, _bent("GRU", 12))],
-)
+@maps("GRU", audited=22, ignores=_IGNORES, limits=[activation_limit(2, _bent("GRU", 12))])
 def gru(
     t: Emission,
     X: Tensor,
@@ -116,13 +103,7 @@ def gru(
     return recur(layer, make_cell)
 
 
-@maps(
-    "LSTM",
-    audited=22,
-    error=accumulation(against=AGAINST_DATA),
-    ignores=_IGNORES,
-    limits=[activation_limit(3, _bent("LSTM", 16))],
-)
+@maps("LSTM", audited=22, ignores=_IGNORES, limits=[activation_limit(3, _bent("LSTM", 16))])
 def lstm(
     t: Emission,
     X: Tensor,

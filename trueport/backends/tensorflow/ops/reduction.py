@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.shapes import rank_of
-from trueport.fidelity import AGAINST_TERMS, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -16,16 +15,16 @@ Axes = list[int] | Tensor | None
 Reduction = Callable[[Tensor, Axes, bool], Tensor]
 
 
-@maps("ReduceSum", audited=13, error=accumulation(against=AGAINST_TERMS), static=("axes",))
-@maps("ReduceMean", audited=18, error=accumulation(against=AGAINST_TERMS), static=("axes",))
-@maps("ReduceProd", audited=18, error=accumulation(), static=("axes",))
-@maps("ReduceMax", audited=20, error=ulps(0), static=("axes",))
-@maps("ReduceMin", audited=20, error=ulps(0), static=("axes",))
-@maps("ReduceL1", audited=18, error=accumulation(), static=("axes",))
-@maps("ReduceL2", audited=18, error=accumulation(), static=("axes",))
-@maps("ReduceSumSquare", audited=18, error=accumulation(), static=("axes",))
-@maps("ReduceLogSum", audited=28, error=accumulation(), static=("axes",))
-@maps("ReduceLogSumExp", audited=28, error=accumulation(), static=("axes",))
+@maps("ReduceSum", audited=13)
+@maps("ReduceMean", audited=18)
+@maps("ReduceProd", audited=18)
+@maps("ReduceMax", audited=20)
+@maps("ReduceMin", audited=20)
+@maps("ReduceL1", audited=18)
+@maps("ReduceL2", audited=18)
+@maps("ReduceSumSquare", audited=18)
+@maps("ReduceLogSum", audited=28)
+@maps("ReduceLogSumExp", audited=28)
 def reduce(t: Emission, data: Tensor, axes: Tensor | None, *, keepdims: int, noop_with_empty_axes: int) -> Tensor:
     return _REDUCTIONS[t.node.op_type](data, _axes(t, data, axes, noop_with_empty_axes), bool(keepdims))
 

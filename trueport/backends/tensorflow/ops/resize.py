@@ -22,7 +22,6 @@ from trueport.backends.tensorflow.kernels.resampling import (
     weighted_sum,
 )
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_PLACES, accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank
 
@@ -35,14 +34,7 @@ _MIXED = mixed_strings(
 )
 
 
-@maps(
-    "Resize",
-    needs=[known_rank(0)],
-    audited=19,
-    error=accumulation(8, 4, against=AGAINST_PLACES),
-    limits=[_MIXED],
-    static=("roi", "scales", "sizes"),
-)
+@maps("Resize", needs=[known_rank(0)], audited=19, limits=[_MIXED])
 def resize(
     t: Emission,
     X: Tensor,

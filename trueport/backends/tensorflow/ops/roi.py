@@ -12,7 +12,6 @@ from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.numeric import widened
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import Size, size_of, sizes_of
-from trueport.fidelity import AGAINST_PLACES, accumulation, ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -31,7 +30,7 @@ class _Samples(NamedTuple):
     """how many points each bin of a region has, [regions]"""
 
 
-@maps("RoiAlign", audited=22, error=accumulation(8, 4, against=AGAINST_PLACES))
+@maps("RoiAlign", audited=22)
 def roi_align(
     t: Emission,
     X: Tensor,
@@ -136,7 +135,7 @@ def _gathered(x: Tensor, batch: Tensor, rows: Tensor, columns: Tensor) -> Tensor
     return tf.gather(cells, lines[:, :, None] * width + columns[:, None, :])
 
 
-@maps("MaxRoiPool", audited=22, error=ulps(0))
+@maps("MaxRoiPool", audited=22)
 def max_roi_pool(t: Emission, X: Tensor, rois: Tensor, *, pooled_shape: Sequence[int], spatial_scale: float) -> Tensor:
     def apply(x: Tensor, rois: Tensor) -> Tensor:
         batch = tf.cast(rois[:, 0], tf.int32)

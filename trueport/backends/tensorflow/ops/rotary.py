@@ -6,13 +6,12 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.heads import turned
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("RotaryEmbedding", audited=23, error=accumulation(2, against=AGAINST_DATA))
+@maps("RotaryEmbedding", audited=23)
 def rotary_embedding(
     t: Emission,
     X: Tensor,

@@ -12,7 +12,7 @@ from trueport.backends.tensorflow.kernels.indices import element_positions, from
 from trueport.backends.tensorflow.kernels.refusals import refused
 from trueport.backends.tensorflow.kernels.shapes import moving, of_rank, shape_of
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_TERMS, BITWISE, Limit, accumulation
+from trueport.fidelity import BITWISE, Limit
 from trueport.ir.dtypes import COMPLEX
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
@@ -42,7 +42,6 @@ def _unordered(shown: str) -> Limit:
 @maps(
     "ScatterElements",
     audited=18,
-    error=accumulation(against=AGAINST_TERMS),
     limits=[
         _unordered(
             "(complex64[4] x, int64[2] i, complex64[2] u) => (complex64[4] y) "
@@ -62,7 +61,6 @@ def scatter_elements(
 @maps(
     "ScatterND",
     audited=18,
-    error=accumulation(against=AGAINST_TERMS),
     limits=[
         _unordered(
             "(complex64[4] x, int64[2, 1] i, complex64[2] u) => (complex64[4] y) "

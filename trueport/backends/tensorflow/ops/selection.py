@@ -10,7 +10,7 @@ from trueport.backends.tensorflow.kernels.axes import from_front, to_front
 from trueport.backends.tensorflow.kernels.loops import Collected
 from trueport.backends.tensorflow.kernels.ordering import key_columns, order_key, sorted_order
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import BITWISE, ulps
+from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank
 
@@ -45,7 +45,6 @@ def _arg(arg: Tensor, extreme: Tensor, data: Tensor, axis: int, keepdims: int, l
     "TopK",
     fidelity=BITWISE,
     audited=24,
-    static=("K",),
     ignores={"sorted": "0 leaves the order open; the sorted one is among those allowed"},
 )
 def top_k(t: Emission, X: Tensor, K: Tensor, *, axis: int, largest: int) -> tuple[Tensor, Tensor]:
@@ -105,7 +104,7 @@ def _is_set(X: Tensor) -> Tensor:
     return keys != tf.zeros([], keys.dtype)
 
 
-@maps("Compress", fidelity=BITWISE, audited=28, static=("condition",))
+@maps("Compress", fidelity=BITWISE, audited=28)
 def compress(t: Emission, input: Tensor, condition: Tensor, *, axis: int | None) -> Tensor:
     data, along = (tf.reshape(input, [-1]), 0) if axis is None else (input, axis)
     # What the condition says behind the last element counts for nothing.
@@ -144,13 +143,7 @@ def _counts_from_end(node: ir.Node) -> bool:
     return node.attributes.get_int("axis", -1) < -1
 
 
-@maps(
-    "OneHot",
-    needs=[known_rank(0, of="its indices", when=_counts_from_end)],
-    fidelity=BITWISE,
-    audited=28,
-    static=("depth", "values"),
-)
+@maps("OneHot", needs=[known_rank(0, of="its indices", when=_counts_from_end)], fidelity=BITWISE, audited=28)
 def one_hot(t: Emission, indices: Tensor, depth: Tensor, values: Tensor, *, axis: int) -> Tensor:
     place = axis if axis >= -1 else axis + t.rank(indices, of="its indices") + 1
     classes = tf.cast(tf.reshape(depth, []), tf.int64)
@@ -159,12 +152,7 @@ def one_hot(t: Emission, indices: Tensor, depth: Tensor, values: Tensor, *, axis
     return tf.one_hot(at, tf.cast(classes, tf.int32), values[1], values[0], place, values.dtype)
 
 
-@maps(
-    "NonMaxSuppression",
-    error=ulps(0),
-    audited=11,
-    static=("max_output_boxes_per_class", "iou_threshold", "score_threshold"),
-)
+@maps("NonMaxSuppression", audited=11)
 def non_max_suppression(
     t: Emission,
     boxes: Tensor,

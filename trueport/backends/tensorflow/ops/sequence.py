@@ -78,7 +78,7 @@ def concat_from_sequence(t: Emission, input_sequence: Listing, *, axis: int, new
     return from_front(lists.concat(input_sequence, dtype), axis)
 
 
-@maps("SplitToSequence", fidelity=BITWISE, audited=24, static=("split",))
+@maps("SplitToSequence", fidelity=BITWISE, audited=24)
 def split_to_sequence(t: Emission, input: Tensor, split: Tensor | None, *, axis: int, keepdims: int) -> Listing:
     extent = None if input.shape.rank is None else input.shape[axis]
     sizes = _piece_sizes(extent, None if split is None else t.static(split), split is None)

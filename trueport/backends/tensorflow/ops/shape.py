@@ -16,7 +16,7 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("Reshape", fidelity=BITWISE, audited=25, static=("shape",))
+@maps("Reshape", fidelity=BITWISE, audited=25)
 def reshape(t: Emission, data: Tensor, shape: Tensor, *, allowzero: int) -> Tensor:
     wanted = t.static(shape)
     if wanted is None:
@@ -83,7 +83,7 @@ def flatten(t: Emission, input: Tensor, *, axis: int) -> Tensor:
     return tf.reshape(input, [rows, columns])
 
 
-@maps("Squeeze", fidelity=BITWISE, audited=25, static=("axes",))
+@maps("Squeeze", fidelity=BITWISE, audited=25)
 def squeeze(t: Emission, data: Tensor, axes: Tensor | None) -> Tensor:
     if axes is None:
         return tf.squeeze(data)
@@ -94,7 +94,7 @@ def squeeze(t: Emission, data: Tensor, axes: Tensor | None) -> Tensor:
     return tf.squeeze(data, known.tolist()) if known.size else tf.identity(data)
 
 
-@maps("Unsqueeze", fidelity=BITWISE, audited=25, static=("axes",))
+@maps("Unsqueeze", fidelity=BITWISE, audited=25)
 def unsqueeze(t: Emission, data: Tensor, axes: Tensor) -> Tensor:
     known = t.static(axes)
     order = None if known is None else _one_by_one(known.ravel(), data.shape.rank)
@@ -136,7 +136,7 @@ def concat(t: Emission, *inputs: Tensor, axis: int) -> Tensor:
     return tf.concat(inputs, axis)
 
 
-@maps("Split", fidelity=BITWISE, audited=18, static=("split",))
+@maps("Split", fidelity=BITWISE, audited=18)
 def split(t: Emission, input: Tensor, split: Tensor | None, *, axis: int, num_outputs: int | None) -> list[Tensor]:
     count = len(t.node.outputs)
     if split is not None:
@@ -149,12 +149,12 @@ def split(t: Emission, input: Tensor, split: Tensor | None, *, axis: int, num_ou
     return list(tf.split(input, tf.clip_by_value(whole - starts, 0, chunk), axis, num=count))
 
 
-@maps("Tile", fidelity=BITWISE, audited=13, static=("repeats",))
+@maps("Tile", fidelity=BITWISE, audited=13)
 def tile(t: Emission, input: Tensor, repeats: Tensor) -> Tensor:
     return moving(lambda x: tf.tile(x, repeats), input, lacking=("uint16",))
 
 
-@maps("Expand", fidelity=BITWISE, audited=13, static=("shape",))
+@maps("Expand", fidelity=BITWISE, audited=13)
 def expand(t: Emission, input: Tensor, shape: Tensor) -> Tensor:
     wanted = t.static(shape)
     if wanted is None or input.shape.rank is None:

@@ -12,16 +12,13 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_DATA, accumulation, ulps
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_rank
 
 __all__: list[str] = []
 
 
-@maps(
-    "DFT", needs=[known_rank(0)], audited=20, error=accumulation(4, against=AGAINST_DATA), static=("dft_length", "axis")
-)
+@maps("DFT", needs=[known_rank(0)], audited=20)
 def dft(
     t: Emission, input: Tensor, dft_length: Tensor | None, axis: Tensor | None, *, inverse: int, onesided: int
 ) -> Tensor:
@@ -35,13 +32,7 @@ def dft(
     return made if swap is None else tf.transpose(made, swap)
 
 
-@maps(
-    "STFT",
-    needs=[known_rank(0)],
-    audited=17,
-    error=accumulation(4, against=AGAINST_DATA),
-    static=("frame_step", "frame_length"),
-)
+@maps("STFT", needs=[known_rank(0)], audited=17)
 def stft(
     t: Emission,
     signal: Tensor,
@@ -64,12 +55,7 @@ def stft(
     return tf.cast(_transformed(x, None, False, bool(onesided)), signal.dtype)
 
 
-@maps(
-    "MelWeightMatrix",
-    audited=17,
-    error=ulps(1),
-    static=("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz"),
-)
+@maps("MelWeightMatrix", audited=17)
 def mel_weight_matrix(
     t: Emission,
     num_mel_bins: Tensor,

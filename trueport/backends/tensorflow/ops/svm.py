@@ -10,7 +10,6 @@ import numpy as np
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.scores import as_rows, labelled, transformed, two_columns
-from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -22,7 +21,7 @@ _ROUNDS = 100
 _TOLERANCE = 0.005
 
 
-@maps("SVMRegressor", domain=_ML, error=accumulation(8, against=AGAINST_DATA), audited=1)
+@maps("SVMRegressor", domain=_ML, audited=1)
 def svm_regressor(
     t: Emission,
     X: Tensor,
@@ -46,7 +45,7 @@ def svm_regressor(
     return transformed(scores, post_transform)
 
 
-@maps("SVMClassifier", domain=_ML, error=accumulation(8, against=AGAINST_DATA), audited=1)
+@maps("SVMClassifier", domain=_ML, audited=1)
 def svm_classifier(
     t: Emission,
     X: Tensor,

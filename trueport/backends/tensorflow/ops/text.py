@@ -11,7 +11,7 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.lookup import index_of
-from trueport.fidelity import BITWISE, LOSSY, Limit, ulps
+from trueport.fidelity import BITWISE, LOSSY, Limit
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
@@ -114,7 +114,7 @@ def _cased(words: Tensor, action: str, language: str) -> Tensor:
     return tf.strings.lower(words, "utf-8")
 
 
-@maps("TfIdfVectorizer", error=ulps(0), audited=9)
+@maps("TfIdfVectorizer", audited=9)
 def tf_idf_vectorizer(
     t: Emission,
     X: Tensor,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
-from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -14,7 +13,7 @@ __all__: list[str] = []
 _DOMAIN = "ai.onnx.preview.training"
 
 
-@maps("Gradient", domain=_DOMAIN, audited=1, error=accumulation(8))
+@maps("Gradient", domain=_DOMAIN, audited=1)
 def gradient(t: Emission, *Inputs: Tensor, xs: list[str], y: str, zs: list[str] | None) -> list[Tensor]:
     names = [*xs, *(zs or [])]
     if len(names) != len(Inputs):
@@ -23,7 +22,7 @@ def gradient(t: Emission, *Inputs: Tensor, xs: list[str], y: str, zs: list[str] 
     return list(tf.gradients(target, given[: len(xs)], unconnected_gradients="zero"))
 
 
-@maps("Adagrad", domain=_DOMAIN, audited=1, error=accumulation(8))
+@maps("Adagrad", domain=_DOMAIN, audited=1)
 def adagrad(
     t: Emission, R: Tensor, T: Tensor, *inputs: Tensor, decay_factor: float, epsilon: float, norm_coefficient: float
 ) -> list[Tensor]:
@@ -36,7 +35,7 @@ def adagrad(
     return _each(step, inputs, 3)
 
 
-@maps("Adam", domain=_DOMAIN, audited=1, error=accumulation(8))
+@maps("Adam", domain=_DOMAIN, audited=1)
 def adam(
     t: Emission,
     R: Tensor,
@@ -63,7 +62,7 @@ def adam(
     return _each(step, inputs, 4)
 
 
-@maps("Momentum", domain=_DOMAIN, audited=1, error=accumulation(8))
+@maps("Momentum", domain=_DOMAIN, audited=1)
 def momentum(
     t: Emission,
     R: Tensor,

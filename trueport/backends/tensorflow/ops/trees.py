@@ -12,7 +12,6 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.forest import Forest, Names, aggregated, forest_of, leaves_of
 from trueport.backends.tensorflow.kernels.scores import as_rows, labelled, transformed, two_columns
-from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -23,7 +22,7 @@ _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
-@maps("TreeEnsemble", domain=_ML, error=accumulation(), audited=5, ignores={"nodes_hitrates": _NO_HITRATES})
+@maps("TreeEnsemble", domain=_ML, audited=5, ignores={"nodes_hitrates": _NO_HITRATES})
 def tree_ensemble(
     t: Emission,
     X: Tensor,
@@ -68,7 +67,6 @@ def tree_ensemble(
 @maps(
     "TreeEnsembleRegressor",
     domain=_ML,
-    error=accumulation(),
     audited=5,
     ignores=dict.fromkeys(("nodes_hitrates", "nodes_hitrates_as_tensor"), _NO_HITRATES),
 )
@@ -117,7 +115,6 @@ def tree_ensemble_regressor(
 @maps(
     "TreeEnsembleClassifier",
     domain=_ML,
-    error=accumulation(),
     audited=5,
     ignores=dict.fromkeys(("nodes_hitrates", "nodes_hitrates_as_tensor"), _NO_HITRATES),
 )

@@ -10,7 +10,7 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.shapes import of_rank
 from trueport.backends.tensorflow.kernels.sizes import sizes_of
-from trueport.fidelity import BITWISE, accumulation
+from trueport.fidelity import BITWISE
 from trueport.ir.dtypes import BOOL, COMPLEX, NUMBERS
 from trueport.mapping.declare import maps
 from trueport.mapping.needs import known_length
@@ -18,7 +18,7 @@ from trueport.mapping.needs import known_length
 __all__: list[str] = []
 
 
-@maps("MaxUnpool", audited=22, fidelity=BITWISE, static=("output_shape",))
+@maps("MaxUnpool", audited=22, fidelity=BITWISE)
 def max_unpool(
     t: Emission,
     X: Tensor,
@@ -58,9 +58,7 @@ def _axes_are_unstated(node: ir.Node) -> bool:
     "Col2Im",
     needs=[known_length(1, 2, of="its image_shape", when=_axes_are_unstated)],
     audited=18,
-    error=accumulation(),
     dtypes={"T": NUMBERS | COMPLEX | BOOL},
-    static=("image_shape", "block_shape"),
 )
 def col2im(
     t: Emission,

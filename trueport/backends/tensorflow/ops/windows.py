@@ -9,23 +9,22 @@ import onnx_ir as ir
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
-from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
 
 
-@maps("HannWindow", audited=17, error=accumulation(1), static=("size",))
+@maps("HannWindow", audited=17)
 def hann_window(t: Emission, size: Tensor, *, output_datatype: int, periodic: int) -> Tensor:
     return _cosines(size, periodic, output_datatype, 0.5, -0.5)
 
 
-@maps("HammingWindow", audited=17, error=accumulation(1), static=("size",))
+@maps("HammingWindow", audited=17)
 def hamming_window(t: Emission, size: Tensor, *, output_datatype: int, periodic: int) -> Tensor:
     return _cosines(size, periodic, output_datatype, 25 / 46, -21 / 46)
 
 
-@maps("BlackmanWindow", audited=17, error=accumulation(1), static=("size",))
+@maps("BlackmanWindow", audited=17)
 def blackman_window(t: Emission, size: Tensor, *, output_datatype: int, periodic: int) -> Tensor:
     return _cosines(size, periodic, output_datatype, 0.42, -0.5, 0.08)
 

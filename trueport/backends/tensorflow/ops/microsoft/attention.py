@@ -11,7 +11,7 @@ from trueport.backends.tensorflow.kernels.heads import heads_of, inverse_root_of
 from trueport.backends.tensorflow.kernels.integer_sums import integer_matmul
 from trueport.backends.tensorflow.kernels.refusals import attribute, has_input, refused
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import AGAINST_DATA, Limit, accumulation
+from trueport.fidelity import Limit
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
@@ -51,7 +51,6 @@ def _shared(shown: str) -> Limit:
 @maps(
     "Attention",
     domain=_MS,
-    error=accumulation(16),
     limits=[
         _shared(
             "(float[1, 3, 4] x, float[4, 12] w, float[12] b) => (float[1, 3, 4] y)"
@@ -96,7 +95,6 @@ def attention(
 @maps(
     "QAttention",
     domain=_MS,
-    error=accumulation(16),
     limits=[
         _shared(
             "(uint8[1, 3, 4] x, uint8[4, 12] w, float[12] b, float s) => (float[1, 3, 4] y)"
@@ -139,7 +137,7 @@ def qattention(
     )
 
 
-@maps("MultiHeadAttention", domain=_MS, error=accumulation(16, against=AGAINST_DATA), limits=[_PACKED])
+@maps("MultiHeadAttention", domain=_MS, limits=[_PACKED])
 def multi_head_attention(
     t: Emission,
     query: Tensor,
@@ -170,7 +168,7 @@ def multi_head_attention(
     return packed_heads(tf.matmul(tf.nn.softmax(scores), v)), k, v, scores
 
 
-@maps("RotaryEmbedding", domain=_MS, error=accumulation(2, against=AGAINST_DATA), limits=[_SCALED_ANGLES])
+@maps("RotaryEmbedding", domain=_MS, limits=[_SCALED_ANGLES])
 def rotary_embedding(
     t: Emission,
     input: Tensor,

@@ -6,7 +6,6 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.refusals import attribute, refused
-from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
@@ -16,7 +15,6 @@ __all__: list[str] = []
 @maps(
     "MatMulNBits",
     domain="com.microsoft",
-    error=accumulation(4),
     limits=[
         refused(
             "weights-prepacked",

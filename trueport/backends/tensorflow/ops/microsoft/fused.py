@@ -10,7 +10,7 @@ from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.refusals import attribute, refused
 from trueport.backends.tensorflow.ops.conv import conv
 from trueport.backends.tensorflow.ops.linear import gemm
-from trueport.fidelity import AGAINST_DATA, AGAINST_INPUT, AGAINST_TERMS, Limit, accumulation
+from trueport.fidelity import Limit
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
@@ -47,7 +47,6 @@ def _known_activation(shown: str) -> Limit:
 @maps(
     "FusedConv",
     domain=_MS,
-    error=accumulation(8),
     channels_last=True,
     limits=[
         _known_activation(
@@ -93,7 +92,6 @@ def fused_conv(
 @maps(
     "FusedGemm",
     domain=_MS,
-    error=accumulation(8),
     limits=[
         _known_activation(
             "(float[n, 4] x, float[4, 2] w) => (float[n, 2] y)"
@@ -121,8 +119,8 @@ def fused_gemm(
     return _activated(activation, y, [value for value in given if value is not None])
 
 
-@maps("TransposeMatMul", domain=_MS, error=accumulation(against=AGAINST_TERMS))
-@maps("FusedMatMul", domain=_MS, error=accumulation(against=AGAINST_TERMS))
+@maps("TransposeMatMul", domain=_MS)
+@maps("FusedMatMul", domain=_MS)
 def fused_mat_mul(
     t: Emission,
     A: Tensor,
@@ -146,22 +144,22 @@ def fused_mat_mul(
     return y if alpha == 1 else y * tf.constant(alpha, y.dtype)
 
 
-@maps("Gelu", domain=_MS, error=accumulation(4, against=AGAINST_INPUT))
+@maps("Gelu", domain=_MS)
 def gelu(t: Emission, X: Tensor) -> Tensor:
     return _gelu(X)
 
 
-@maps("BiasGelu", domain=_MS, error=accumulation(4, against=AGAINST_DATA))
+@maps("BiasGelu", domain=_MS)
 def bias_gelu(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return _gelu(A + B)
 
 
-@maps("FastGelu", domain=_MS, error=accumulation(4, against=AGAINST_DATA))
+@maps("FastGelu", domain=_MS)
 def fast_gelu(t: Emission, X: Tensor, bias: Tensor | None) -> Tensor:
     return tf.nn.gelu(X if bias is None else X + bias, approximate=True)
 
 
-@maps("QuickGelu", domain=_MS, error=accumulation(4, against=AGAINST_INPUT))
+@maps("QuickGelu", domain=_MS)
 def quick_gelu(t: Emission, X: Tensor, *, alpha: float = 1.702) -> Tensor:
     return X * tf.sigmoid(X * tf.constant(alpha, X.dtype))
 

@@ -11,7 +11,6 @@ from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.heads import heads_of, inverse_root_of_width, packed_heads, rotated
 from trueport.backends.tensorflow.kernels.refusals import attribute, refused
 from trueport.backends.tensorflow.kernels.sizes import size_of
-from trueport.fidelity import accumulation
 from trueport.mapping.declare import maps
 from trueport.mapping.examples import example
 
@@ -29,7 +28,6 @@ def _goes_beyond(node: ir.Node) -> bool:
 @maps(
     "GroupQueryAttention",
     domain="com.microsoft",
-    error=accumulation(16),
     limits=[
         refused(
             "grouped-attention-cache",

@@ -7,7 +7,6 @@ from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.kernels.barrier import opaque
 from trueport.backends.tensorflow.kernels.integer_sums import integer_matmul
 from trueport.backends.tensorflow.kernels.linear_quantization import dynamic_parameters, quantize, requantize
-from trueport.fidelity import ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -15,7 +14,7 @@ __all__: list[str] = []
 _MS = "com.microsoft"
 
 
-@maps("MatMulIntegerToFloat", domain=_MS, error=ulps(1))
+@maps("MatMulIntegerToFloat", domain=_MS)
 def mat_mul_integer_to_float(
     t: Emission,
     A: Tensor,
@@ -30,7 +29,7 @@ def mat_mul_integer_to_float(
     return _to_float(total, opaque(_scalar(a_scale)) * opaque(b_scale), bias)
 
 
-@maps("DynamicQuantizeMatMul", domain=_MS, error=ulps(1))
+@maps("DynamicQuantizeMatMul", domain=_MS)
 def dynamic_quantize_mat_mul(
     t: Emission, A: Tensor, B: Tensor, b_scale: Tensor, b_zero_point: Tensor | None, bias: Tensor | None
 ) -> Tensor:
@@ -39,12 +38,12 @@ def dynamic_quantize_mat_mul(
     return _to_float(total, scale * opaque(b_scale), bias)
 
 
-@maps("MatMulInteger16", domain=_MS, error=ulps(0))
+@maps("MatMulInteger16", domain=_MS)
 def mat_mul_integer16(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return integer_matmul(t, A, B, None, None, weight=1)
 
 
-@maps("QGemm", domain=_MS, error=ulps(1))
+@maps("QGemm", domain=_MS)
 def qgemm(
     t: Emission,
     A: Tensor,

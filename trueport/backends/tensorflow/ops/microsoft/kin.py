@@ -10,7 +10,7 @@ from trueport.backends.tensorflow.ops.grid_sample import grid_sample
 from trueport.backends.tensorflow.ops.indexing import gather_nd
 from trueport.backends.tensorflow.ops.padding import pad
 from trueport.backends.tensorflow.ops.selection import unique
-from trueport.fidelity import AGAINST_DATA, AGAINST_PLACES, BITWISE, accumulation, ulps
+from trueport.fidelity import BITWISE
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -45,12 +45,12 @@ def runtime_unique(t: Emission, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return values, inverse, counts
 
 
-@maps("Range", domain=_MS, error=ulps(1))
+@maps("Range", domain=_MS)
 def runtime_range(t: Emission, start: Tensor, limit: Tensor, delta: Tensor | None) -> Tensor:
     return range_(t, start, limit, tf.ones([], start.dtype) if delta is None else delta, stash_type=1)
 
 
-@maps("GridSample", domain=_MS, error=accumulation(16, 8, against=AGAINST_PLACES))
+@maps("GridSample", domain=_MS)
 def runtime_grid_sample(
     t: Emission,
     X: Tensor,
@@ -64,13 +64,13 @@ def runtime_grid_sample(
     return grid_sample(t, X, Grid, align_corners=align_corners, mode=name, padding_mode=padding_mode)
 
 
-@maps("Inverse", domain=_MS, error=accumulation(64, 8, against=AGAINST_DATA))
+@maps("Inverse", domain=_MS)
 def inverse(t: Emission, X: Tensor) -> Tensor:
     """The error grows with the condition of the matrix, in every runtime."""
     return widened(tf.linalg.inv, X)
 
 
-@maps("CDist", domain=_MS, error=accumulation(8, 2))
+@maps("CDist", domain=_MS)
 def cdist(t: Emission, A: Tensor, B: Tensor, *, metric: str = "sqeuclidean") -> Tensor:
     """By squares and products, not by differences: one matrix product, as the runtime does it."""
     squares = [tf.reduce_sum(tf.square(x), 1) for x in (A, B)]

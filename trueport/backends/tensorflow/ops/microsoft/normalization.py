@@ -10,7 +10,6 @@ from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
 from trueport.backends.tensorflow.build.dtypes import tf_dtype
 from trueport.backends.tensorflow.ops.normalization import layer_normalization
-from trueport.fidelity import AGAINST_DATA, accumulation
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -18,7 +17,7 @@ __all__: list[str] = []
 _MS = "com.microsoft"
 
 
-@maps("LayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
+@maps("LayerNormalization", domain=_MS)
 def layer_normalization_before_17(
     t: Emission,
     X: Tensor,
@@ -32,7 +31,7 @@ def layer_normalization_before_17(
     return layer_normalization(t, X, Scale, B, axis=axis, epsilon=epsilon, stash_type=stash_type)
 
 
-@maps("SimplifiedLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
+@maps("SimplifiedLayerNormalization", domain=_MS)
 def simplified_layer_normalization(
     t: Emission, X: Tensor, scale: Tensor, *, axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1
 ) -> tuple[Tensor, Tensor]:
@@ -44,7 +43,7 @@ def simplified_layer_normalization(
     return made, tf.cast(inverse, tf.float32)
 
 
-@maps("SkipLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
+@maps("SkipLayerNormalization", domain=_MS)
 def skip_layer_normalization(
     t: Emission,
     input: Tensor,
@@ -60,7 +59,7 @@ def skip_layer_normalization(
     return y, mean, inverse, total
 
 
-@maps("SkipSimplifiedLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
+@maps("SkipSimplifiedLayerNormalization", domain=_MS)
 def skip_simplified_layer_normalization(
     t: Emission, input: Tensor, skip: Tensor, gamma: Tensor, bias: Tensor | None, *, epsilon: float = 1e-12
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -71,7 +70,7 @@ def skip_simplified_layer_normalization(
     return y, tf.zeros_like(inverse), inverse, total
 
 
-@maps("EmbedLayerNormalization", domain=_MS, error=accumulation(8, against=AGAINST_DATA))
+@maps("EmbedLayerNormalization", domain=_MS)
 def embed_layer_normalization(
     t: Emission,
     input_ids: Tensor,

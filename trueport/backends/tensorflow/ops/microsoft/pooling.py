@@ -20,7 +20,6 @@ from trueport.backends.tensorflow.kernels.spatial import (
     window_of,
 )
 from trueport.backends.tensorflow.kernels.window_reductions import max_windows, to_ceil
-from trueport.fidelity import ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -28,7 +27,7 @@ __all__: list[str] = []
 _MS = "com.microsoft"
 
 
-@maps("QLinearGlobalAveragePool", domain=_MS, error=ulps(0))
+@maps("QLinearGlobalAveragePool", domain=_MS)
 def qlinear_global_average_pool(
     t: Emission,
     X: Tensor,
@@ -46,7 +45,7 @@ def qlinear_global_average_pool(
     return requantize(tf.cast(total, tf.float32) * scale, y_zero_point, X.dtype)
 
 
-@maps("QLinearAveragePool", domain=_MS, error=ulps(0))
+@maps("QLinearAveragePool", domain=_MS)
 def qlinear_average_pool(
     t: Emission,
     X: Tensor,
@@ -77,7 +76,7 @@ def qlinear_average_pool(
     return made if channels_last else channels_to_front(t, made)
 
 
-@maps("NhwcMaxPool", domain=_MS, error=ulps(0))
+@maps("NhwcMaxPool", domain=_MS)
 def nhwc_max_pool(
     t: Emission,
     x: Tensor,

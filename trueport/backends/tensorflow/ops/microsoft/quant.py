@@ -21,7 +21,6 @@ from trueport.backends.tensorflow.kernels.linear_quantization import (
     requantize,
     saturate,
 )
-from trueport.fidelity import ulps
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
@@ -29,19 +28,19 @@ __all__: list[str] = []
 _MS = "com.microsoft"
 
 
-@maps("QuantizeLinear", domain=_MS, error=ulps(0))
+@maps("QuantizeLinear", domain=_MS)
 def quantize_linear(t: Emission, x: Tensor, y_scale: Tensor, y_zero_point: Tensor | None, *, axis: int = 1) -> Tensor:
     zero_point = tf.zeros([], tf.uint8) if y_zero_point is None else y_zero_point
     return quantize(x, along_axis(y_scale, x, axis), along_axis(zero_point, x, axis))
 
 
-@maps("DequantizeLinear", domain=_MS, error=ulps(0))
+@maps("DequantizeLinear", domain=_MS)
 def dequantize_linear(t: Emission, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None, *, axis: int = 1) -> Tensor:
     zero_point = None if x_zero_point is None else along_axis(x_zero_point, x, axis)
     return tf.cast(dequantize(x, along_axis(x_scale, x, axis), zero_point), x_scale.dtype)
 
 
-@maps("QLinearAdd", domain=_MS, error=ulps(0))
+@maps("QLinearAdd", domain=_MS)
 def qlinear_add(
     t: Emission,
     A: Tensor,
@@ -62,7 +61,7 @@ def qlinear_add(
     return saturate(tf.round(total), A.dtype)
 
 
-@maps("QLinearMul", domain=_MS, error=ulps(0))
+@maps("QLinearMul", domain=_MS)
 def qlinear_mul(
     t: Emission,
     A: Tensor,
@@ -80,7 +79,7 @@ def qlinear_mul(
     return saturate(tf.round(scaled + _float(C_zero_point)), A.dtype)
 
 
-@maps("QLinearSigmoid", domain=_MS, error=ulps(0))
+@maps("QLinearSigmoid", domain=_MS)
 def qlinear_sigmoid(
     t: Emission,
     X: Tensor,
@@ -92,7 +91,7 @@ def qlinear_sigmoid(
     return _by_table(_sigmoid, X, X_scale, X_zero_point, Y_scale, Y_zero_point)
 
 
-@maps("QLinearLeakyRelu", domain=_MS, error=ulps(0))
+@maps("QLinearLeakyRelu", domain=_MS)
 def qlinear_leaky_relu(
     t: Emission,
     X: Tensor,
@@ -107,7 +106,7 @@ def qlinear_leaky_relu(
     return _by_table(lambda x: tf.where(x >= 0, x, x * slope), X, X_scale, X_zero_point, Y_scale, Y_zero_point)
 
 
-@maps("QLinearSoftmax", domain=_MS, error=ulps(0))
+@maps("QLinearSoftmax", domain=_MS)
 def qlinear_softmax(
     t: Emission,
     X: Tensor,
@@ -129,14 +128,14 @@ def qlinear_softmax(
     return made if opset >= 13 else tf.reshape(made, shape)
 
 
-@maps("QLinearConcat", domain=_MS, error=ulps(0))
+@maps("QLinearConcat", domain=_MS)
 def qlinear_concat(t: Emission, Y_scale: Tensor, Y_zero_point: Tensor, *inputs: Tensor, axis: int) -> Tensor:
     """Each input comes with its scale and its zero point."""
     parts = zip(inputs[::3], inputs[1::3], inputs[2::3], strict=True)
     return tf.concat([quantize(dequantize(*part), Y_scale, Y_zero_point) for part in parts], axis)
 
 
-@maps("QLinearWhere", domain=_MS, error=ulps(0))
+@maps("QLinearWhere", domain=_MS)
 def qlinear_where(
     t: Emission,
     condition: Tensor,
