@@ -310,3 +310,64 @@ def test_check_notes_an_order_that_the_source_leaves_open(name: str, to: str) ->
         source = tf.function(source, input_signature=[tf.TensorSpec(x.shape, x.dtype, "x")])
     noted = "unsorted-top-k" in {remark.rule for remark in trueport.check(source, to, **options).remarks}
     assert noted == ("sorted" not in name)
+
+
+_CHOSEN: Mapping[str, Callable[[torch.Tensor], Any]] = {
+    "indices": lambda x: x.topk(9, sorted=False)[1],
+    "values": lambda x: x.topk(9, sorted=False)[0],
+    "both": lambda x: tuple(x.topk(9, sorted=False)),
+    "views": lambda x: tuple(part.t().reshape(3, -1) for part in x.topk(9, sorted=False)),
+    "first axis": lambda x: tuple(x.topk(5, 0, largest=False, sorted=False)),
+}
+
+
+def _drawn(count: int, kind: str) -> np.ndarray:
+    if kind == "tied":
+        return tied(count, "float32")
+    return np.random.default_rng(count).standard_normal((9, count)).astype(np.float32)
+
+
+@grid(
+    {
+        f"{name}-{kind}-{count}-{to}": (name, kind, count, to)
+        for name in _CHOSEN
+        for kind in ("tied", "distinct")
+        for count in (13, 17, 40)
+        for to in ("onnx", "tensorflow")
+    },
+    quick=3,
+)
+def test_an_order_that_the_source_leaves_open_is_no_difference(cell: tuple[str, str, int, str]) -> None:
+    name, kind, count, to = cell
+    module, x = Applies(_CHOSEN[name]).eval(), _drawn(count, kind)
+    made = trueport.convert(module, to=to, example_inputs=(torch.from_numpy(x),), data=[{"x": x}])
+    assert made.report.verdict == Verdict.FAITHFUL, str(made.report.comparison)
+
+
+_ORDERS = {
+    "ascending": ("v, i = TopK<largest=1>(x, k) output_0 = Slice(v, f, e, a, f) output_1 = Slice(i, f, e, a, f)", True),
+    "values ascending": ("v, output_1 = TopK(x, k) output_0 = Slice(v, f, e, a, f)", False),
+    "indices ascending": ("output_0, i = TopK(x, k) output_1 = Slice(i, f, e, a, f)", False),
+    "least": ("output_0, output_1 = TopK<largest=0>(x, k)", False),
+    "one twice": (
+        "v, i = TopK(x, k) t = Tile(a2, r) c = Equal(t, z) m = ReduceMax<keepdims=1>(i, a) "
+        "output_0 = Identity(v) w = Where(c, m, i) output_1 = Identity(w)",
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("sorts", [False, True])
+@pytest.mark.parametrize("name", _ORDERS)
+def test_only_the_same_elements_in_one_order_are_reordered(name: str, sorts: bool, tmp_path: Path) -> None:
+    body, is_right = _ORDERS[name]
+    head = (
+        '<ir_version: 10, opset_import: ["": 21]> g (float[9,40] x) => (float[9,9] output_0, int64[9,9] output_1) '
+        "<int64[1] k = {9}, int64[1] a = {1}, int64[1] f = {-1}, int64[1] e = {-1000}, int64[1] z = {0}, "
+        "int64[1,9] a2 = {0,0,1,1,1,1,1,1,1}, int64[2] r = {9,1}> "
+    )
+    onnx.save(onnx.parser.parse_model(f"{head} {{ {body} }}"), tmp_path / "target.onnx")
+    x = _drawn(40, "distinct")
+    module = Applies(lambda x: tuple(x.topk(9, sorted=sorts))).eval()
+    found = trueport.verify(module, tmp_path / "target.onnx", data=[{"x": x}], example_inputs=(torch.from_numpy(x),))
+    assert found.verdict == (Verdict.FAITHFUL if is_right and not sorts else Verdict.DEPARTS), str(found)

@@ -99,7 +99,7 @@ def verify_runs(
         truth, noisy = (None, []) if random or failure else truth_of(feeds)
         group = special if getattr(feeds, "special", False) else worst
         group.samples += 1
-        more, ties = functools.cache(functools.partial(truth_of.more, feeds)), Ties(source[0], feeds)
+        more, ties = functools.cache(functools.partial(truth_of.more, feeds)), Ties(source[0], feeds, got)
         for name in runs[0]:
             if failure:
                 found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")
@@ -136,7 +136,7 @@ def verify_runs(
 def _by_truth(
     name: str, runs: Sequence[Feeds], got: Any, truth: Any, noisy: Sequence[Feeds], wish: Asked, ties: Ties
 ) -> Judgement:
-    settle = ties.of(name, runs[0][name], got)
+    settle = ties.of(name, runs[0][name])
     here, errs = [settle.array(run[name]) for run in runs], [settle.array(run[name]) for run in noisy]
     found = judge(name, here, settle.array(got), settle.array(truth), errs, k=wish.k, tolerance=wish.tolerance)
     return as_asked(settle.say(found), here[0], got, wish)
@@ -177,7 +177,7 @@ class _Truth:
 def _without_truth(
     name: str, want: Any, got: Any, allowed_ulps: float, random: bool, wish: Asked, ties: Ties
 ) -> Judgement:
-    settle = ties.of(name, want, got)
+    settle = ties.of(name, want)
     plain = compare_outputs(name, want, settle.array(got), allowed_ulps, shapes_only=random)
     ratio = plain.needed_ulps / max(plain.allowed_ulps, 1e-30)
     found = settle.say(Judgement(name, plain.verdict, ratio, plain.why, _measured(want, got, random)))

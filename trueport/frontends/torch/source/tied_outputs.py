@@ -1,6 +1,7 @@
 """Find a module's outputs that are indices among elements of which PyTorch does not say which of equal ones it takes.
 
-The module runs as its users run it, and each operator is seen as PyTorch dispatches it: an index is followed from the
+Where it does not say in which order it gives them either (``topk(sorted=False)``), the elements are found as well. The
+module runs as its users run it, and each operator is seen as PyTorch dispatches it: an index is followed from the
 operator that made it through views and copies to the output.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trueport.frontends.torch._torch import torch
@@ -44,31 +46,53 @@ def unspecified_choices(module: Any, call: Call, feeds: Mapping[str, Any]) -> di
     return {name: found for name, value in results.items() if (found := seen.choice(value)) is not None}
 
 
+@dataclass(frozen=True, eq=False)
+class _Trace:
+    """What a tensor holds: see :class:`trueport.ir.choices.Choice`."""
+
+    tensor: Any
+    operator: str
+    data: Any
+    rows: Any
+    is_unordered: bool
+    is_value: bool
+    call: int
+
+
 class _Seen:
-    """Tensors of indices, each with its rows: see :class:`trueport.ir.choices.Choice`."""
+    """Tensors of indices, and of elements in an open order."""
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[Any, str, Any, Any]] = {}
-        """by identity, which holds as long as the tensor itself is kept: tensor, operator, data, rows"""
+        self._known: dict[int, _Trace] = {}
+        """by identity, which holds as long as the tensor itself is kept"""
 
     def choice(self, value: Any) -> Choice | None:
-        if id(value) not in self._known:
+        found = self._known.get(id(value))
+        if found is None:
             return None
-        _, operator, data, rows = self._known[id(value)]
-        return Choice(operator, as_array(data), as_array(rows))
+        data, rows = as_array(found.data), as_array(found.rows)
+        return Choice(found.operator, data, rows, found.is_unordered, found.is_value, found.call)
 
     def look(self, operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], made: Any) -> None:
         name = operator._schema.name
+        if operator._schema.is_mutable:
+            for changed in args:
+                self._known.pop(id(changed), None)
         if name in _CHOOSING and isinstance(made, (list, tuple)) and not _is_stable(operator, args, kwargs):
-            dim = _argument(operator, args, kwargs, "dim")
-            self._known[id(made[1])] = (made[1], _CHOOSING[name], *_rows(args[0], dim, made[1]))
+            data, rows = _rows(args[0], _argument(operator, args, kwargs, "dim"), made[1])
+            is_unordered = name == "aten::topk" and not _argument(operator, args, kwargs, "sorted")
+            called = f"{_CHOOSING[name]}(sorted=False)" if is_unordered else _CHOOSING[name]
+            for place in (0, 1) if is_unordered else (1,):
+                trace = _Trace(made[place], called, data, rows, is_unordered, place == 0, id(made[1]))
+                self._known[id(made[place])] = trace
         elif name in _COPIES | _MOVES | _RESHAPES and args and id(args[0]) in self._known:
-            _, chosen_by, data, rows = self._known[id(args[0])]
+            before = self._known[id(args[0])]
+            rows = before.rows
             if name in _RESHAPES:
                 rows = rows.reshape(args[1])
             elif name in _MOVES:
                 rows = operator(rows, *args[1:], **kwargs)
-            self._known[id(made)] = (made, chosen_by, data, rows)
+            self._known[id(made)] = replace(before, tensor=made, rows=rows)
 
 
 def _is_stable(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
