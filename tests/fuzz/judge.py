@@ -23,8 +23,9 @@ RELATIVE = 2.0**-14
 """Of an output's largest magnitude: far above float32's rounding in a few steps, far below a wrong formula."""
 NOISE = 64
 """How many times the source's own distance from float64 an element may be off."""
-CANCELLING = re.compile("gelu|silu|swish|mish|log_?softmax|logsumexp", re.IGNORECASE)
-"""Steps that every framework computes by a sum near one which cancels: accurate relative to what they take."""
+CANCELLING = re.compile("gelu|silu|swish|mish|log_?softmax|logsumexp|fft|dft", re.IGNORECASE)
+"""Steps that every framework computes by a sum which cancels, of terms that are not exact: a sum near one, or rounded
+sines and cosines. They are accurate relative to what they take."""
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -211,12 +212,15 @@ def _of_negative_zeros(array: np.ndarray, magnitude: float) -> np.ndarray:
 
 
 def _moved(draw: int) -> Step:
-    """Return a step by up to four ulps, the same for equal values: ties stay ties. Multiples of a half are exact."""
+    """Return a step by up to four ulps, the same for equal values: ties stay ties. Multiples of a half are exact.
+
+    Over the draws zero is moved in both directions: a power is defined on one side of zero only.
+    """
 
     def step(array: np.ndarray, magnitude: float) -> np.ndarray:
         if array.dtype != np.float32:
             return array
-        ulps = (array.view(np.uint32) * np.uint32(2654435761) >> np.uint32(draw)) % 9 - 4.0
+        ulps = ((array.view(np.uint32) + np.uint32(draw)) * np.uint32(2654435761) >> np.uint32(draw)) % 9 - 4.0
         is_exact = (array * 2 == np.round(array * 2)) & (magnitude == 0)
         return np.where(is_exact, array, array + ulps * 2.0**-23 * np.fmax(np.abs(array), magnitude)).astype(np.float32)
 
