@@ -139,13 +139,14 @@ class Scope:
         self._keep(node, made if type(made) in (tuple, list) else (made,))
 
     def _reader(self, node: ir.Node, mapping: OpMapping) -> Callable[[ir.Value], Any]:
-        """How the handler's inputs are looked up: weights that it wants in its own order are not read here."""
-        described = {
+        """Return how the handler's inputs are looked up: weights taken only in the handler's own order are not read."""
+        weights = {value for value in node.inputs if value is not None and value.const_value is not None}
+        read = {
             value
             for index, value in enumerate(node.inputs)
-            if mapping.reordered and value is not None and value.const_value is not None
-            if input_name(mapping, index) in mapping.reordered
+            if not mapping.reordered or input_name(mapping, index) not in mapping.reordered
         }
+        described = weights - read
         return lambda value: self.weights.spec(value) if value in described else self.value(value)
 
     def _keep(self, node: ir.Node, made: Iterable[Any]) -> None:
