@@ -10,6 +10,7 @@ from pathlib import Path
 from generate_api import api_page
 from generate_devices import devices_page
 from generate_installs import installs_page
+from generate_passes import passes_page
 from generate_rules import rules_page
 
 from trueport import errors
@@ -58,6 +59,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "check-rules.md": rules_page,
     "devices.md": devices_page,
     "installing.md": installs_page,
+    "passes.md": passes_page,
 }
 
 

@@ -11,6 +11,7 @@ from trueport.passes.layout import assign_layouts
 from trueport.passes.layout.channel_first import CHANNEL_FIRST
 from trueport.passes.layout.rules import RULES
 from trueport.passes.merge import merge_equal
+from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
 from trueport.passes.prune import prune
 from trueport.passes.recognize.activation import recognize_activations
 from trueport.passes.recognize.bias import recognize_biases
@@ -23,7 +24,7 @@ from trueport.passes.recognize.views import store_casts, store_views
 from trueport.passes.scalars import spread_scalars
 from trueport.passes.shapes import infer_shapes
 
-__all__ = ["NEWEST_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
+__all__ = ["FOR_ONNX", "NEWEST_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
 
 NEWEST_OPSET = 26
 """The newest that the current ONNX Runtime release (1.31) runs; some operators need an older one.
@@ -36,28 +37,131 @@ OLDEST_OPSET = 13
 """The oldest that can be written, and the one that is tried first where none is asked for."""
 
 
+_NO_CHANNELS_LAST = {**RULES, **CHANNEL_FIRST}
+
+FOR_ONNX = PassList(
+    "To ONNX",
+    (
+        Pass("prune", prune, "first: a frontend builds results that no output needs"),
+        Pass(
+            "recognize quantization",
+            recognize_quantization,
+            "before constants are folded: they are its parameters",
+            keeps=EXACT,
+        ),
+        Pass(
+            "infer shapes",
+            infer_shapes,
+            "a frontend's graph has the shapes of the moment in which each node was built",
+            needs=(Fact.CANONICAL, Fact.INITIALIZERS),
+            ensures=(Fact.SHAPES,),
+        ),
+        Pass(
+            "fold constants, infer shapes",
+            make_known,
+            "before simplifying, which looks at constants",
+            needs=(Fact.INITIALIZERS, Fact.SHAPES),
+            ensures=(Fact.KNOWN,),
+        ),
+        Pass(
+            "simplify",
+            simplify,
+            "before anything is recognized: patterns are written without nodes that do nothing",
+            needs=(Fact.KNOWN,),
+            ensures=(Fact.SIMPLE,),
+        ),
+        Pass(
+            "recognize recurrences",
+            recognize_recurrences,
+            "before dense layers: a cell's own products are part of its pattern",
+            needs=(Fact.SHAPES, Fact.SIMPLE),
+            keeps=EXACT,
+        ),
+        Pass(
+            "store casts",
+            store_casts,
+            "after folding, which leaves weights alone; before patterns, which take a weight as it is stored",
+            needs=(Fact.KNOWN,),
+        ),
+        Pass(
+            "recognize dense layers",
+            recognize_dense,
+            "after recurrences, whose cells hold such products",
+            needs=(Fact.SHAPES,),
+            keeps=EXACT,
+        ),
+        Pass(
+            "recognize activations",
+            recognize_activations,
+            "anywhere after simplifying",
+            needs=(Fact.SIMPLE,),
+            keeps=EXACT,
+        ),
+        Pass(
+            "recognize normalizations",
+            recognize_normalizations,
+            "anywhere after simplifying, with shapes known",
+            needs=(Fact.SHAPES, Fact.SIMPLE),
+            keeps=EXACT,
+        ),
+        Pass(
+            "recognize biases",
+            recognize_biases,
+            "before layouts: a convolution with its bias has no sum behind it that wants an order",
+            needs=(Fact.SHAPES, Fact.SIMPLE),
+            keeps=EXACT,
+        ),
+        Pass("prune", prune, "what was recognized has left its pattern behind, whose uses would count"),
+        Pass(
+            "store views",
+            store_views,
+            "before layouts: a view of a weight is no data to transpose",
+            needs=(Fact.KNOWN,),
+        ),
+        Pass(
+            "assign layouts",
+            lambda model: assign_layouts(model, lambda _: False, _NO_CHANNELS_LAST),
+            "no operator of ONNX wants channel-last data: those with channels keep their order, all others follow them",
+            needs=(Fact.SHAPES, Fact.SIMPLE),
+            ensures=(Fact.LAYOUTS,),
+            keeps=EXACT,
+        ),
+        Pass(
+            "fold constants",
+            fold_constants,
+            "layouts move constants by nodes; a weight that is used in one order only is stored in it",
+            needs=(Fact.LAYOUTS,),
+        ),
+        Pass("simplify", simplify, "layouts leave reshapes and transposes that do nothing", needs=(Fact.LAYOUTS,)),
+        Pass(
+            "recognize biases",
+            recognize_biases,
+            "again: a transpose between a convolution and its sum is gone",
+            needs=(Fact.LAYOUTS, Fact.SHAPES),
+            keeps=EXACT,
+        ),
+        Pass(
+            "recognize global pools",
+            recognize_global_pools,
+            "after layouts: height and width are the last axes now",
+            needs=(Fact.LAYOUTS, Fact.SHAPES),
+            keeps=EXACT,
+        ),
+        Pass("store views", store_views, "again: layouts reshape weights that are broadcast", needs=(Fact.LAYOUTS,)),
+        Pass("merge equal nodes", merge_equal, "after all patterns, which ask whether a value has a single user"),
+        Pass(
+            "spread scalars",
+            spread_scalars,
+            "after all that looks for scalars: it gives them axes, for the sake of ONNX Runtime",
+            needs=(Fact.SHAPES, Fact.LAYOUTS),
+        ),
+        Pass("prune", prune, "last: what the passes before have left unused is dropped"),
+    ),
+    given=(Fact.ORIGINS, Fact.CANONICAL, Fact.INITIALIZERS),
+)
+"""What a frontend's graph goes through before it is written as ONNX."""
+
+
 def arrange_for_onnx(model: ir.Model) -> None:
     """Drop what does nothing, know what can be known, cancel transposes, in place."""
-    prune(model)
-    recognize_quantization(model)
-    infer_shapes(model)
-    make_known(model)
-    simplify(model)
-    recognize_recurrences(model)
-    store_casts(model)
-    recognize_dense(model)
-    recognize_activations(model)
-    recognize_normalizations(model)
-    recognize_biases(model)
-    prune(model)
-    store_views(model)
-    # No operator of ONNX wants channel-last data: those with channels keep their order, all others follow them.
-    assign_layouts(model, lambda _: False, {**RULES, **CHANNEL_FIRST})
-    fold_constants(model)
-    simplify(model)
-    recognize_biases(model)
-    recognize_global_pools(model)
-    store_views(model)
-    merge_equal(model)
-    spread_scalars(model)
-    prune(model)
+    FOR_ONNX.run(model)

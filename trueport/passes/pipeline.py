@@ -1,4 +1,4 @@
-"""The passes in their order, with the reason for each one's place."""
+"""From an ONNX model to the canonical form, and from there to the form that TensorFlow's handlers are written for."""
 
 from __future__ import annotations
 
@@ -19,57 +19,174 @@ from trueport.passes.fuse import simplify
 from trueport.passes.inputs import settle_defaults
 from trueport.passes.known import make_known
 from trueport.passes.layout import assign_layouts
+from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
 from trueport.passes.shapes import infer_shapes
 from trueport.passes.sizes import mark_sized_by_data
 from trueport.passes.upgrade.adapt import upgrade_model
 
-__all__ = ["arrange_for_tensorflow", "canonicalize", "raise_opsets"]
+__all__ = [
+    "CANONICALIZE",
+    "arrange_for_tensorflow",
+    "canonicalize",
+    "lift_constants",
+    "mark_all_origins",
+    "passes_for_tensorflow",
+    "raise_opsets",
+]
 
 _MAX_NESTED_BODIES = 8
 """Function bodies that use operators with bodies: three levels are the most in ONNX 1.23."""
 
 
-def canonicalize(model: ir.Model) -> list[Loss]:
-    """Bring a model, in place, to the canonical opsets, with its shapes inferred; returns what that cost."""
-    losses = settle_defaults(model)
-    # Names first: everything later is reported under them.
+def raise_opsets(model: ir.Model) -> None:
+    """Upgrade everything in a model to the canonical opsets."""
+    upgrade_model(model)
+
+
+def mark_all_origins(model: ir.Model) -> None:
+    """Give every node of a freshly loaded model, and of its functions, its own name as its origin."""
     mark_origins(model.graph)
     for function in model.functions.values():
         mark_origins(function.graph)
-    # Opsets and inlining go together: a function may import another opset than the model.
-    upgrade_model(model)
-    # Constants before shapes: Reshape, Slice and Resize have shapes only when their parameters are known.
+
+
+def lift_constants(model: ir.Model) -> None:
+    """Make constants, those of subgraphs too, initializers of the main graph."""
     LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
     LiftSubgraphInitializersToMainGraphPass()(model)
-    infer_shapes(model)
+
+
+CANONICALIZE = PassList(
+    "To the canonical form",
+    (
+        Pass(
+            "mark origins",
+            mark_all_origins,
+            "first: everything later is reported under these names",
+            ensures=(Fact.ORIGINS,),
+        ),
+        Pass(
+            "upgrade opsets, inline functions",
+            raise_opsets,
+            "both together: a function may import another opset than the model",
+            needs=(Fact.ORIGINS,),
+            ensures=(Fact.CANONICAL,),
+            keeps=EXACT,
+        ),
+        Pass(
+            "lift constants",
+            lift_constants,
+            "before shapes: Reshape, Slice and Resize have shapes only when their parameters are known",
+            needs=(Fact.CANONICAL,),
+            ensures=(Fact.INITIALIZERS,),
+        ),
+        Pass(
+            "infer shapes",
+            infer_shapes,
+            "last: it needs one opset, and constants where it looks for them",
+            needs=(Fact.CANONICAL, Fact.INITIALIZERS),
+            ensures=(Fact.SHAPES,),
+        ),
+    ),
+    given=(Fact.FED,),
+)
+"""What every ONNX source goes through."""
+
+
+def canonicalize(model: ir.Model) -> list[Loss]:
+    """Bring a model, in place, to the canonical opsets, with its shapes inferred; returns what that cost."""
+    losses = settle_defaults(model)
+    CANONICALIZE.run(model)
     return losses
+
+
+def passes_for_tensorflow(registry: Registry) -> PassList:
+    """Return the passes from a canonical model to the form that a registry's handlers are written for."""
+    given = (Fact.FED, Fact.ORIGINS, Fact.CANONICAL, Fact.INITIALIZERS, Fact.SHAPES)
+    return PassList("To TensorFlow", (*_before_layouts(registry), *_from_layouts_on(registry)), given)
+
+
+def _before_layouts(registry: Registry) -> tuple[Pass, ...]:
+    return (
+        Pass(
+            "expand functions",
+            lambda model: _expand_unmapped(model, registry),
+            "after shapes: some function bodies depend on input types",
+            needs=(Fact.CANONICAL, Fact.SHAPES),
+            ensures=(Fact.MAPPED,),
+            keeps=EXACT,
+        ),
+        Pass(
+            "remove unused nodes",
+            RemoveUnusedNodesPass(),
+            "bodies compute results that nothing asks for",
+            needs=(Fact.MAPPED,),
+        ),
+        Pass(
+            "fold constants, infer shapes",
+            make_known,
+            "after expansion: bodies compute with sizes and axes, which handlers want to know",
+            needs=(Fact.INITIALIZERS, Fact.SHAPES),
+            ensures=(Fact.KNOWN,),
+        ),
+        Pass(
+            "simplify",
+            simplify,
+            "after folding: whether a node does nothing is seen from its constants",
+            needs=(Fact.KNOWN,),
+            ensures=(Fact.SIMPLE,),
+        ),
+        Pass(
+            "join batch norms",
+            join_batch_norms,
+            "after paddings have joined their convolutions, which it builds anew",
+            needs=(Fact.SIMPLE,),
+            keeps=EXACT,
+        ),
+    )
+
+
+def _from_layouts_on(registry: Registry) -> tuple[Pass, ...]:
+    return (
+        Pass(
+            "assign layouts",
+            lambda model: assign_layouts(model, registry.honours_channels_last),
+            "last of those that look at shapes: from here on a value's shape is the one that it is held in, which "
+            "ONNX's inference must not see",
+            needs=(Fact.SHAPES, Fact.SIMPLE),
+            ensures=(Fact.LAYOUTS,),
+            ends=(Fact.SHAPES,),
+            keeps=EXACT,
+        ),
+        Pass(
+            "fold constants",
+            fold_constants,
+            "layouts move constants by nodes; a weight that is used in one order only is stored in it",
+            needs=(Fact.LAYOUTS,),
+            keeps=EXACT,
+        ),
+        Pass(
+            "mark sizes that depend on data",
+            mark_sized_by_data,
+            "last: known bounds are constants by now, what is left depends on data",
+            needs=(Fact.KNOWN, Fact.LAYOUTS),
+            keeps=EXACT,
+        ),
+    )
 
 
 def arrange_for_tensorflow(model: ir.Model, registry: Registry) -> None:
     """Bring a canonical model, in place, into the form that handlers are written for."""
-    # Shapes before bodies: some function bodies depend on input types.
+    passes_for_tensorflow(registry).run(model)
+
+
+def _expand_unmapped(model: ir.Model, registry: Registry) -> None:
+    """Replace operators without a mapping by their function bodies, which may use such operators again."""
     for _ in range(_MAX_NESTED_BODIES):
         expanded = expand_functions(
             model, lambda node: registry.find(node.op_type, node.domain) is not None, raise_opsets
         )
         if not expanded:
-            break
-        LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
-        LiftSubgraphInitializersToMainGraphPass()(model)
+            return
+        lift_constants(model)
         infer_shapes(model)
-    RemoveUnusedNodesPass()(model)
-    make_known(model)
-    simplify(model)
-    # After paddings have joined their convolutions: it makes these anew.
-    join_batch_norms(model)
-    # Layouts last: from here on a value's shape is the one it is held in, which ONNX's inference must not see.
-    assign_layouts(model, registry.honours_channels_last)
-    # Layouts move constants by nodes; a weight that is used in one order only is stored in it.
-    fold_constants(model)
-    # Known bounds are constants by now; what is left hangs on data.
-    mark_sized_by_data(model)
-
-
-def raise_opsets(model: ir.Model) -> None:
-    """Upgrade everything in a model to the canonical opsets."""
-    upgrade_model(model)
