@@ -5,7 +5,6 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.passes.fold import fold_constants
-from trueport.passes.fuse import simplify
 from trueport.passes.known import make_known
 from trueport.passes.layout import assign_layouts
 from trueport.passes.layout.channel_first import CHANNEL_FIRST
@@ -23,6 +22,7 @@ from trueport.passes.recognize.recurrent import recognize_recurrences
 from trueport.passes.recognize.views import store_casts, store_views
 from trueport.passes.scalars import spread_scalars
 from trueport.passes.shapes import infer_shapes
+from trueport.passes.simplify import simplify
 
 __all__ = ["FOR_ONNX", "NEWEST_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
 

@@ -15,12 +15,12 @@ from trueport.mapping.registry import Registry
 from trueport.passes.batch_norm import join_batch_norms
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
-from trueport.passes.fuse import simplify
 from trueport.passes.inputs import settle_defaults
 from trueport.passes.known import make_known
 from trueport.passes.layout import assign_layouts
 from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
 from trueport.passes.shapes import infer_shapes
+from trueport.passes.simplify import simplify
 from trueport.passes.sizes import mark_sized_by_data
 from trueport.passes.upgrade.adapt import upgrade_model
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import onnx_ir as ir
 from onnx_ir.passes.common import CommonSubexpressionEliminationPass
 
-from trueport.passes.fuse import simplify
 from trueport.passes.known import make_known
 from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
 from trueport.passes.pipeline import lift_constants, mark_all_origins, raise_opsets
 from trueport.passes.prune import prune
 from trueport.passes.shapes import infer_shapes
+from trueport.passes.simplify import simplify
 
 __all__ = ["SETTLE", "settle"]
 

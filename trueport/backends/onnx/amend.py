@@ -20,17 +20,21 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from trueport.backends.onnx.nan_order import again, extreme_of_floats, sort_of_floats
+from trueport.backends.onnx.nan_order import again, extreme_of_floats, sort_of_floats, why_no_care, why_no_sort
 from trueport.ir.build import known_array
 from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.provenance import MADE_BY
 from trueport.ir.replace import replace_node
 from trueport.mapping.bind import attribute_value
+from trueport.passes.rewrite_rules import Rule, apply_at
 
-__all__ = ["amend"]
+__all__ = ["amend", "amendments"]
 
 _D = ir.DataType
-_Amendment = Callable[[Inserter], ir.Value | tuple[ir.Value, ...] | None]
+_Check = Callable[[ir.Node], str | None]
+"""why a node stays as it is, None where it is replaced"""
+_Emit = Callable[[Inserter], ir.Value | tuple[ir.Value, ...]]
+_SMALL_NUMBERS = "its numbers are sizes, indices or of a narrower type: far from where ONNX Runtime is wrong"
 _NARROW = frozenset({_D.BOOL, _D.INT8, _D.UINT8, _D.INT16, _D.UINT16, _D.INT32})
 _SUMMED = frozenset({_D.INT32, _D.INT64, _D.UINT32, _D.UINT64})
 _MOVES = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
@@ -49,39 +53,86 @@ def amend(model: ir.Model, lacks: Callable[[ir.Node], bool]) -> int:
 
     The model is at the canonical opset; ``lacks`` says of a node that nothing will run it.
     """
-    shop = Workshop(model)
-    return sum(_is_replaced(node, lacks, shop) for node in list(model.graph.all_nodes()))
+    shop, rules = Workshop(model), amendments(lacks)
+    return sum(apply_at(node, rules, shop) for node in list(model.graph.all_nodes()))
 
 
-def _is_replaced(node: ir.Node, lacks: Callable[[ir.Node], bool], shop: Workshop) -> bool:
-    amendment = _WRONG.get(node.op_type) or _MISSING.get(node.op_type)
-    if amendment is None or node.domain or (node.op_type in _MISSING and not lacks(node)):
-        return False
-    op = Inserter(shop, node)
-    op.metadata[MADE_BY] = f"amend:{node.op_type}"
-    made = amendment(op)
-    if made is None:
-        return False
-    replace_node(node, made if isinstance(made, tuple) else (made,))
-    return True
+def amendments(lacks: Callable[[ir.Node], bool]) -> tuple[Rule[ir.Node], ...]:
+    """Return the rules of :func:`amend`, one for each operator; ``lacks`` says of a node that nothing will run it."""
+    wrong = [_rule(op, check, emit) for op, (check, emit) in _WRONG.items()]
+    return (*wrong, *(_rule(op, _unless_run(check, lacks), emit) for op, (check, emit) in _MISSING.items()))
 
 
-def _sum(op: Inserter) -> ir.Value | None:
-    data = op.node.inputs[0]
+def _rule(op_type: str, check: _Check, emit: _Emit) -> Rule[ir.Node]:
+    def rewrite(node: ir.Node, shop: Workshop) -> None:
+        op = Inserter(shop, node)
+        op.metadata[MADE_BY] = f"amend:{op_type}"
+        made = emit(op)
+        replace_node(node, made if isinstance(made, tuple) else (made,))
+
+    return Rule(f"amend {op_type}", frozenset({op_type}), lambda node: [node], check, rewrite)
+
+
+def _unless_run(check: _Check, lacks: Callable[[ir.Node], bool]) -> _Check:
+    return lambda node: check(node) if lacks(node) else "ONNX Runtime has a kernel for it"
+
+
+def _always(node: ir.Node) -> None:
+    return None
+
+
+def _why_no_sum(node: ir.Node) -> str | None:
+    return None if _dtype(node) in _SUMMED else "not a reduction of integers of 32 or 64 bits"
+
+
+def _why_no_large_sum(node: ir.Node) -> str | None:
+    return _why_no_sum(node) or (_SMALL_NUMBERS if _is_small(_data(node)) else None)
+
+
+def _why_no_product(node: ir.Node) -> str | None:
+    return _why_no_large_sum(node) or (None if _axes(node) is not None else "its axes, or the rank, are not known")
+
+
+def _why_not_largest(node: ir.Node) -> str | None:
+    dtype = _dtype(node)
+    if dtype is not None and dtype.is_floating_point():
+        return why_no_care(node)
+    if dtype == _D.UINT32:
+        return None
+    if dtype not in (_D.INT64, _D.UINT64):
+        return "ONNX Runtime is right for this type"
+    return _why_no_product(node)
+
+
+def _why_no_cosine(node: ir.Node) -> str | None:
+    return None if _dtype(node) == _D.DOUBLE else "only float64 is written by sines"
+
+
+def _why_not_nearest(node: ir.Node) -> str | None:
+    attributes = {name: attribute_value(attribute) for name, attribute in node.attributes.items()}
+    return None if _data(node).shape is not None and _is_plain(attributes) else "not a plain resize to the nearest"
+
+
+def _data(node: ir.Node) -> ir.Value:
+    data = node.inputs[0]
     assert data is not None
-    return None if data.dtype not in _SUMMED or _is_small(data) else _summed(op, data)
+    return data
 
 
-def _sum_of_absolutes(op: Inserter) -> ir.Value | None:
-    data = op.node.inputs[0]
-    assert data is not None
-    return None if data.dtype not in _SUMMED else _summed(op, op.Abs(data))
+def _dtype(node: ir.Node) -> ir.DataType | None:
+    return _data(node).dtype
 
 
-def _sum_of_squares(op: Inserter) -> ir.Value | None:
-    data = op.node.inputs[0]
-    assert data is not None
-    return None if data.dtype not in _SUMMED else _summed(op, op.Mul(data, data))
+def _sum(op: Inserter) -> ir.Value:
+    return _summed(op, _data(op.node))
+
+
+def _sum_of_absolutes(op: Inserter) -> ir.Value:
+    return _summed(op, op.Abs(_data(op.node)))
+
+
+def _sum_of_squares(op: Inserter) -> ir.Value:
+    return _summed(op, op.Mul(_data(op.node), _data(op.node)))
 
 
 def _summed(op: Inserter, data: ir.Value) -> ir.Value:
@@ -97,12 +148,10 @@ def _summed(op: Inserter, data: ir.Value) -> ir.Value:
     return made if data.dtype == _D.INT64 else op.Cast(made, to=data.dtype.value)
 
 
-def _product(op: Inserter) -> ir.Value | None:
+def _product(op: Inserter) -> ir.Value:
     """The last of the running products, along one axis after the other; that of nothing is 1."""
-    made = op.node.inputs[0]
-    axes = _axes(op.node)
-    if made is None or made.dtype not in _SUMMED or axes is None or _is_small(made):
-        return None
+    made, axes = _data(op.node), _axes(op.node)
+    assert axes is not None
     one = op.like(1, made)
     for axis in axes:
         with_one = _with_end(op, made, axis, one)
@@ -110,18 +159,17 @@ def _product(op: Inserter) -> ir.Value | None:
     return _without_axes(op, made, axes)
 
 
-def _largest(op: Inserter) -> ir.Value | None:
+def _largest(op: Inserter) -> ir.Value:
     """Of 32 bits as doubles; of 64 bits the first of the largest, along one axis after the other; NaN wins."""
-    data = op.node.inputs[0]
-    assert data is not None
-    if data.dtype is not None and data.dtype.is_floating_point():
+    data = _data(op.node)
+    assert data.dtype is not None
+    if data.dtype.is_floating_point():
         return extreme_of_floats(op)
     if data.dtype == _D.UINT32:
         made = again(op, op.Cast(data, to=_D.DOUBLE.value), op.node.op_type)
         return op.Cast(made, to=_D.UINT32.value)
     axes = _axes(op.node)
-    if data.dtype not in (_D.INT64, _D.UINT64) or _is_small(data) or axes is None:
-        return None
+    assert axes is not None
     largest = int(op.node.op_type == "ReduceMax")
     limits = np.iinfo(data.dtype.numpy())
     # Of nothing the largest is the smallest number, which is never chosen before another.
@@ -200,15 +248,13 @@ def _one_hot(op: Inserter) -> ir.Value:
     return op.Where(op.Cast(marks, to=_D.BOOL.value), on, off)
 
 
-def _cosine(op: Inserter) -> ir.Value | None:
+def _cosine(op: Inserter) -> ir.Value:
     """Emit the cosine of a float64 by sines of x, 2x and x/2: both factors are exact, so no digit of x is lost.
 
     sin(2x) / (2 sin x) has no cancellation, but no digits where sin x is near 0. There the cosine is near 1 or -1:
     1 - 2 sin(x/2)**2, or 2 cos(x/2)**2 - 1 with cos(x/2) = sin x / (2 sin(x/2)).
     """
-    x = op.node.inputs[0]
-    if x is None or x.dtype != _D.DOUBLE:
-        return None
+    x = _data(op.node)
     half, one, two = (op.like(number, x) for number in (0.5, 1.0, 2.0))
     sine, sine_of_half = op.Sin(x), op.Sin(op.Mul(x, half))
     cosine_of_half = op.Div(sine, op.Mul(two, sine_of_half))
@@ -221,13 +267,12 @@ def _cosine(op: Inserter) -> ir.Value | None:
     return op.Where(is_near, near_one, quotient)
 
 
-def _nearest(op: Inserter) -> ir.Value | None:
+def _nearest(op: Inserter) -> ir.Value:
     """Elements by their index, which is resized instead."""
     data, _, scales, sizes = (*op.node.inputs, None, None)[:4]
     attributes = {name: attribute_value(attribute) for name, attribute in op.node.attributes.items()}
     axes = attributes.pop("axes", None)
-    if data is None or data.shape is None or not _is_plain(attributes):
-        return None
+    assert data is not None and data.shape is not None
     made = data
     for place, axis in enumerate(range(len(data.shape)) if axes is None else axes):
         factor, size = (None if given is None else op.Slice(given, [place], [place + 1]) for given in (scales, sizes))
@@ -249,19 +294,19 @@ def _is_plain(attributes: Mapping[str, Any]) -> bool:
     )
 
 
-_WRONG: Mapping[str, _Amendment] = {
-    "ReduceL1": _sum_of_absolutes,
-    "ReduceMax": _largest,
-    "ReduceMin": _largest,
-    "ReduceProd": _product,
-    "ReduceSum": _sum,
-    "ReduceSumSquare": _sum_of_squares,
-    "TopK": sort_of_floats,
+_WRONG: Mapping[str, tuple[_Check, _Emit]] = {
+    "ReduceL1": (_why_no_sum, _sum_of_absolutes),
+    "ReduceMax": (_why_not_largest, _largest),
+    "ReduceMin": (_why_not_largest, _largest),
+    "ReduceProd": (_why_no_product, _product),
+    "ReduceSum": (_why_no_large_sum, _sum),
+    "ReduceSumSquare": (_why_no_sum, _sum_of_squares),
+    "TopK": (why_no_sort, sort_of_floats),
 }
-_MISSING: Mapping[str, _Amendment] = {
-    "Cos": _cosine,
-    "NonZero": _non_zero,
-    "OneHot": _one_hot,
-    "Relu": _relu,
-    "Resize": _nearest,
+_MISSING: Mapping[str, tuple[_Check, _Emit]] = {
+    "Cos": (_why_no_cosine, _cosine),
+    "NonZero": (_always, _non_zero),
+    "OneHot": (_always, _one_hot),
+    "Relu": (_always, _relu),
+    "Resize": (_why_not_nearest, _nearest),
 }

@@ -15,7 +15,7 @@ from trueport.ir.insert import Inserter
 from trueport.ir.marks import ignores_nan
 from trueport.ir.nan import has_nan_order, may_hold_nan
 
-__all__ = ["again", "extreme_of_floats", "sort_of_floats"]
+__all__ = ["again", "extreme_of_floats", "sort_of_floats", "why_no_care", "why_no_sort"]
 
 _D = ir.DataType
 
@@ -26,15 +26,13 @@ def again(op: Inserter, data: ir.Value, name: str) -> ir.Value:
     return op.add(name, [data, *op.node.inputs[1:]], attributes)
 
 
-def extreme_of_floats(op: Inserter) -> ir.Value | None:
+def extreme_of_floats(op: Inserter) -> ir.Value:
     """The extreme, or NaN where there is one: zeros add up to zero, and Clip and ReduceSum keep NaN.
 
     Sums of absolutes or of squares would tell with one node less, but ONNX Runtime takes three times as long for them.
     """
     data = op.node.inputs[0]
-    if data is None or not _needs_care(op.node, data):
-        return None
-    assert data.dtype is not None
+    assert data is not None and data.dtype is not None
     wide = op.Cast(data, to=_D.FLOAT.value) if data.dtype.bitwidth < _D.FLOAT.bitwidth else data
     zero = op.like(0, wide)
     zero_or_nan = again(op, op.Clip(wide, zero, zero), "ReduceSum")
@@ -42,12 +40,10 @@ def extreme_of_floats(op: Inserter) -> ir.Value | None:
     return made if wide is data else op.Cast(made, to=data.dtype.value)
 
 
-def sort_of_floats(op: Inserter) -> tuple[ir.Value, ...] | None:
+def sort_of_floats(op: Inserter) -> tuple[ir.Value, ...]:
     """Sort by numbers of a wider type, in which infinity becomes finite and NaN infinite; equals keep their order."""
     data, count = op.node.inputs
-    if data is None or count is None or not _needs_care(op.node, data) or not has_nan_order(op.node):
-        return None
-    assert data.dtype is not None
+    assert data is not None and count is not None and data.dtype is not None
     wider = _D.DOUBLE if data.dtype == _D.FLOAT else _D.FLOAT
     wide = op.Cast(data, to=wider.value)
     finite = op.Min(wide, op.like(np.finfo(wider.numpy()).max, wide))
@@ -57,5 +53,18 @@ def sort_of_floats(op: Inserter) -> tuple[ir.Value, ...] | None:
     return op.GatherElements(data, places, axis=attributes.get("axis", -1)), places
 
 
-def _needs_care(node: ir.Node, data: ir.Value) -> bool:
-    return data.dtype is not None and data.dtype.is_floating_point() and not ignores_nan(node) and may_hold_nan(data)
+def why_no_care(node: ir.Node) -> str | None:
+    """Why NaN needs no care at a node; None if it does."""
+    data = node.inputs[0]
+    if data is None or data.dtype is None or not data.dtype.is_floating_point():
+        return "its input is not of floats"
+    if ignores_nan(node):
+        return "what it makes of NaN does not matter"
+    return None if may_hold_nan(data) else "its input holds no NaN"
+
+
+def why_no_sort(node: ir.Node) -> str | None:
+    """Why a TopK stays as it is; None if it is a sort in which NaN needs care."""
+    if (reason := why_no_care(node)) is not None or has_nan_order(node):
+        return reason
+    return "it does not sort all elements, or sorts float64, which has no wider type"

@@ -3,43 +3,57 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import onnx_ir as ir
 
 from trueport.ir.marks import marked
 from trueport.passes.layout.workshop import Workshop
 from trueport.passes.recognize.match import maker, orders, put, scalar_of
+from trueport.passes.rewrite_rules import Rule, apply_rules
 
-__all__ = ["recognize_activations"]
+__all__ = ["ACTIVATIONS", "recognize_activations"]
 
 
 def recognize_activations(model: ir.Model) -> int:
-    """Replace the chains by operators, in place; how many."""
-    shop = Workshop(model)
-    return sum(
-        _gelu(node, shop)
-        for graph in model.graphs()
-        for node in list(graph)
-        if node.op_type == "Mul" and not node.domain
-    )
+    """Replace the chains by operators, in place; return how many."""
+    return apply_rules(model, ACTIVATIONS)
 
 
-def _gelu(node: ir.Node, shop: Workshop) -> bool:
-    """``0.5 · x · erfc(-x / √2)`` or ``0.5 · x · (1 + tanh(…))``."""
+class _Product(NamedTuple):
+    """``0.5 · data · weight``"""
+
+    node: ir.Node
+    data: ir.Value
+    weight: ir.Value
+
+
+def _half_products(node: ir.Node) -> Iterator[_Product]:
     for half, weight in orders(node):
         data = _scaled(half, 0.5)
-        form = (
-            None if data is None else "none" if _by_erfc(weight, data) else "tanh" if _by_tanh(weight, data) else None
-        )
-        if data is None or form is None:
-            continue
-        result = node.outputs[0]
-        shape = list(result.shape) if result.shape is not None else []
-        attributes = {"approximate": form}
-        step = shop.node("Gelu", [data], attributes, f"{result.name}.Gelu", shape, result.dtype, node)
-        put(shop, node, [step])
-        return True
-    return False
+        if data is not None:
+            yield _Product(node, data, weight)
+
+
+def _why_not_gelu(product: _Product) -> str | None:
+    form = _form(product)
+    return "the other factor is neither erfc(-x / √2) nor 1 + tanh(…) of x" if form is None else None
+
+
+def _form(product: _Product) -> str | None:
+    if _by_erfc(product.weight, product.data):
+        return "none"
+    return "tanh" if _by_tanh(product.weight, product.data) else None
+
+
+def _gelu(product: _Product, shop: Workshop) -> None:
+    """``0.5 · x · erfc(-x / √2)`` or ``0.5 · x · (1 + tanh(…))``."""
+    result = product.node.outputs[0]
+    shape = list(result.shape) if result.shape is not None else []
+    attributes = {"approximate": _form(product)}
+    step = shop.node("Gelu", [product.data], attributes, f"{result.name}.Gelu", shape, result.dtype, product.node)
+    put(shop, product.node, [step])
 
 
 def _by_erfc(weight: ir.Value, data: ir.Value) -> bool:
@@ -86,3 +100,6 @@ def _is(value: ir.Value | None, number: float) -> bool:
     if found is None or value is None or value.dtype is None:
         return False
     return found == float(value.dtype.numpy().type(number))
+
+
+ACTIVATIONS = (Rule("gelu", frozenset({"Mul"}), _half_products, _why_not_gelu, _gelu),)

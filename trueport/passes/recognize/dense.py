@@ -2,52 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import NamedTuple
+
 import onnx_ir as ir
 
 from trueport.ir.provenance import set_origins
 from trueport.passes.layout.workshop import Workshop
 from trueport.passes.recognize.match import dims_of, ints_of, maker, put
+from trueport.passes.rewrite_rules import Rule, apply_rules
 
-__all__ = ["recognize_dense"]
+__all__ = ["DENSE", "recognize_dense"]
 
 
 def recognize_dense(model: ir.Model) -> int:
-    """Let MatMul work on the last axis of data of any rank, in place; how many."""
-    shop = Workshop(model)
-    return sum(
-        _join(node, shop)
-        for graph in model.graphs()
-        for node in list(graph)
-        if node.op_type == "Reshape" and not node.domain
-    )
+    """Let MatMul work on the last axis of data of any rank, in place; return how many."""
+    return apply_rules(model, DENSE)
 
 
-def _join(back: ir.Node, shop: Workshop) -> bool:
+class _Chain(NamedTuple):
+    """``back(product(flat(data), matrix))``"""
+
+    back: ir.Node
+    product: ir.Node
+    flat: ir.Node
+    data: ir.Value
+    matrix: ir.Value
+
+
+def _chains(back: ir.Node) -> Iterator[_Chain]:
     product = maker(back.inputs[0], "MatMul")
     flat = maker(product.inputs[0], "Reshape") if product is not None else None
-    data = flat.inputs[0] if flat is not None else None
-    if product is None or flat is None or data is None or product.graph is not back.graph:
-        return False
-    if len(product.outputs[0].uses()) != 1 or product.outputs[0].is_graph_output():
-        return False
-    given, rows, made = dims_of(data), dims_of(flat.outputs[0]), dims_of(back.outputs[0])
-    weight = dims_of(product.inputs[1])
+    if product is None or flat is None or flat.inputs[0] is None or product.inputs[1] is None:
+        return
+    yield _Chain(back, product, flat, flat.inputs[0], product.inputs[1])
+
+
+def _why_not_dense(chain: _Chain) -> str | None:
+    product = chain.product.outputs[0]
+    if chain.product.graph is not chain.back.graph or len(product.uses()) != 1 or product.is_graph_output():
+        return "the product is used elsewhere"
+    given, rows, made = dims_of(chain.data), dims_of(chain.flat.outputs[0]), dims_of(chain.back.outputs[0])
+    weight = dims_of(chain.matrix)
     if given is None or rows is None or made is None or weight is None or len(weight) != 2:
-        return False
+        return "a rank is not known, or the second operand is not a matrix"
     # With the same last dim the rows are all the other axes together, and with the product's last dim as well.
-    keeps_last = len(rows) == 2 and given[-1] is not None and given[-1] == rows[-1]
-    if not keeps_last or len(made) != len(given) or len(given) < 3 or weight[1] is None or made[-1] != weight[1]:
-        return False
-    copied = _copied(back.inputs[1], data)
+    if len(rows) != 2 or given[-1] is None or given[-1] != rows[-1]:
+        return "the first reshape does not keep the last axis alone"
+    if len(made) != len(given) or len(given) < 3 or weight[1] is None or made[-1] != weight[1]:
+        return "the second reshape does not bring the axes of the data back"
+    copied = _copied(chain.back.inputs[1], chain.data)
     if not _same_but_one(given[copied:-1], made[copied:-1]):
-        return False
-    matrix = product.inputs[1]
-    assert matrix is not None
-    name = f"{back.outputs[0].name}.MatMul"
-    step = shop.node("MatMul", [data, matrix], {}, name, list(made), back.outputs[0].dtype, product)
-    put(shop, back, [step], product)
-    set_origins(step, product)
-    return True
+        return "the axes before the last one may have other lengths afterwards"
+    return None
+
+
+def _join(chain: _Chain, shop: Workshop) -> None:
+    result = chain.back.outputs[0]
+    made = dims_of(result)
+    assert made is not None
+    name = f"{result.name}.MatMul"
+    step = shop.node("MatMul", [chain.data, chain.matrix], {}, name, list(made), result.dtype, chain.product)
+    put(shop, chain.back, [step], chain.product)
+    set_origins(step, chain.product)
 
 
 def _same_but_one(given: tuple[int | None, ...], made: tuple[int | None, ...]) -> bool:
@@ -80,3 +97,6 @@ def _is_whole(shape: ir.Node, data: ir.Value) -> bool:
 def _through_casts(value: ir.Value | None) -> ir.Value | None:
     cast = maker(value, "Cast")
     return _through_casts(cast.inputs[0]) if cast is not None else value
+
+
+DENSE = (Rule("dense", frozenset({"Reshape"}), _chains, _why_not_dense, _join),)

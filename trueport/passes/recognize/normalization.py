@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx_ir as ir
@@ -17,8 +17,9 @@ import onnx_ir as ir
 from trueport.ir.dtypes import numpy_dtype
 from trueport.passes.layout.workshop import Workshop
 from trueport.passes.recognize.match import behind_views, dims_of, ints_of, maker, orders, put, scalar_of
+from trueport.passes.rewrite_rules import Rule, apply_rules
 
-__all__ = ["recognize_normalizations"]
+__all__ = ["NORMALIZATIONS", "recognize_normalizations"]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class _Factor:
 class _Affine:
     """``data · factor + bias - mean · factor``"""
 
+    node: ir.Node
     data: ir.Value
     factor: _Factor
     bias: ir.Value | None
@@ -41,18 +43,8 @@ class _Affine:
 
 
 def recognize_normalizations(model: ir.Model) -> int:
-    """Replace the chains by operators, in place; how many."""
-    shop = Workshop(model)
-    found = 0
-    for graph in model.graphs():
-        for node in list(graph):
-            if node.graph is None or node.domain:
-                continue
-            if node.op_type == "Add":
-                found += any(_batch(node, form, shop) or _layer(node, form, shop) for form in _affine_forms(node))
-            elif node.op_type == "Mul":
-                found += _root_mean_square(node, shop)
-    return found
+    """Replace the chains by operators, in place; return how many."""
+    return apply_rules(model, NORMALIZATIONS)
 
 
 def _affine_forms(node: ir.Node) -> Iterator[_Affine]:
@@ -65,7 +57,7 @@ def _affine_forms(node: ir.Node) -> Iterator[_Affine]:
             factor = _factor(by)
             moved = _shift(shift, by) if factor else None
             if factor is not None and moved is not None:
-                yield _Affine(data, factor, *moved)
+                yield _Affine(node, data, factor, *moved)
 
 
 def _factor(value: ir.Value) -> _Factor | None:
@@ -126,15 +118,24 @@ def _other(product: ir.Node, operand: ir.Value) -> ir.Value | None:
     return next((other for one, other in orders(product) if one is operand), None)
 
 
-def _batch(node: ir.Node, form: _Affine, shop: Workshop) -> bool:
+def _why_not_batch(form: _Affine) -> str | None:
     dims = dims_of(form.data)
     spread = _vector(form.factor.spread, dims)
+    if dims is None or spread is None:
+        return "the variance is not a constant vector along one axis of the data"
     given = [_vector(value, dims) for value in (form.factor.scale, form.bias, form.mean) if value is not None]
-    if dims is None or spread is None or any(item is None or item[1] != spread[1] for item in given):
-        return False
+    if any(item is None or item[1] != spread[1] for item in given):
+        return "scale, bias or mean is not a constant vector along the axis of the variance"
+    if spread[1] == 0:
+        return "it normalizes along the batch"
+    return None if dims_of(form.node.outputs[0]) == dims else "the result has another shape than the data"
+
+
+def _batch(form: _Affine, shop: Workshop) -> None:
+    node, dims = form.node, dims_of(form.data)
+    spread = _vector(form.factor.spread, dims)
+    assert dims is not None and spread is not None
     axis = spread[1]
-    if axis == 0 or dims_of(node.outputs[0]) != dims:
-        return False
     graph = spread[0].graph if isinstance(spread[0].graph, ir.Graph) else node.graph
     assert isinstance(graph, ir.Graph) and form.data.dtype is not None
     parameters = []
@@ -155,7 +156,6 @@ def _batch(node: ir.Node, form: _Affine, shop: Workshop) -> bool:
         back = [there.index(place) for place in range(rank)]
         steps.append(_step(shop, "Transpose", [steps[-1].outputs[0]], {"perm": back}, node, dims))
     put(shop, node, steps)
-    return True
 
 
 def _vector(value: ir.Value, dims: tuple[int | None, ...] | None) -> tuple[ir.Value, int] | None:
@@ -169,23 +169,31 @@ def _vector(value: ir.Value, dims: tuple[int | None, ...] | None) -> tuple[ir.Va
     return (source, places[0]) if len(places) == 1 and size == (dims[places[0]],) else None
 
 
-def _layer(node: ir.Node, form: _Affine, shop: Workshop) -> bool:
+def _why_not_layer(form: _Affine) -> str | None:
     dims = dims_of(form.data)
     axis = _normalized_from(form, dims)
-    if dims is None or axis is None or None in dims[axis:]:
-        return False
+    if dims is None or axis is None:
+        return "mean and variance are not the data's own along its last axes"
+    if None in dims[axis:]:
+        return "the length of a normalized axis is not known"
+    wanted = tuple(dims[axis:])
+    if any(value is not None and _of_shape(value, wanted) is None for value in (form.factor.scale, form.bias)):
+        return "scale or bias is not a constant of the shape of the normalized axes"
+    return None
+
+
+def _layer(form: _Affine, shop: Workshop) -> None:
+    node, dims = form.node, dims_of(form.data)
+    axis = _normalized_from(form, dims)
+    assert isinstance(node.graph, ir.Graph) and form.data.dtype is not None and dims is not None and axis is not None
     wanted = tuple(dims[axis:])
     scale, bias = (_of_shape(value, wanted) for value in (form.factor.scale, form.bias))
-    if (form.factor.scale is not None and scale is None) or (form.bias is not None and bias is None):
-        return False
-    assert isinstance(node.graph, ir.Graph) and form.data.dtype is not None
     if scale is None:
         ones = np.ones([dim or 0 for dim in wanted], numpy_dtype(form.data.dtype))
         scale = shop.constant(node.graph, f"{node.outputs[0].name}.ones", ones)
     attributes = {"axis": axis - len(dims), "epsilon": form.factor.epsilon}
     inputs = [form.data, scale, *([bias] if bias is not None else [])]
     put(shop, node, [_step(shop, "LayerNormalization", inputs, attributes, node, dims)])
-    return True
 
 
 def _normalized_from(form: _Affine, dims: tuple[int | None, ...] | None) -> int | None:
@@ -222,8 +230,18 @@ def _of_shape(value: ir.Value | None, wanted: tuple[int | None, ...]) -> ir.Valu
     return source if lasts and dims_of(source) == wanted else None
 
 
-def _root_mean_square(node: ir.Node, shop: Workshop) -> bool:
-    """``x / sqrt(mean(x²) + ε) · scale``"""
+class _Scaled(NamedTuple):
+    """``data / sqrt(mean(data²) + epsilon) · scale``"""
+
+    node: ir.Node
+    data: ir.Value
+    scale: ir.Value
+    mean: ir.Node
+    epsilon: float
+    dims: tuple[int | None, ...]
+
+
+def _root_mean_squares(node: ir.Node) -> Iterator[_Scaled]:
     for normal, scale in orders(node):
         product = maker(normal, "Mul")
         for data, by in orders(product) if product is not None else ():
@@ -231,15 +249,26 @@ def _root_mean_square(node: ir.Node, shop: Workshop) -> bool:
             mean = maker(root[0], "ReduceMean") if root is not None else None
             square = maker(mean.inputs[0], "Mul") if mean is not None else None
             dims = dims_of(data)
-            if root is None or mean is None or square is None or dims is None or set(square.inputs) != {data}:
-                continue
-            axis = _last_axes(mean, len(dims))
-            weight = _of_shape(scale, dims[axis:]) if axis is not None else None
-            if axis is not None and weight is not None:
-                attributes = {"axis": axis - len(dims), "epsilon": root[1]}
-                put(shop, node, [_step(shop, "RMSNormalization", [data, weight], attributes, node, dims)])
-                return True
-    return False
+            if root is not None and mean is not None and square is not None and set(square.inputs) == {data} and dims:
+                yield _Scaled(node, data, scale, mean, root[1], dims)
+
+
+def _why_not_root_mean_square(found: _Scaled) -> str | None:
+    axis = _last_axes(found.mean, len(found.dims))
+    if axis is None:
+        return "the mean is not over the last axes"
+    is_weight = _of_shape(found.scale, found.dims[axis:]) is not None
+    return None if is_weight else "the scale is not a constant of the shape of the normalized axes"
+
+
+def _root_mean_square(found: _Scaled, shop: Workshop) -> None:
+    axis = _last_axes(found.mean, len(found.dims))
+    assert axis is not None
+    weight = _of_shape(found.scale, found.dims[axis:])
+    assert weight is not None
+    attributes = {"axis": axis - len(found.dims), "epsilon": found.epsilon}
+    step = _step(shop, "RMSNormalization", [found.data, weight], attributes, found.node, found.dims)
+    put(shop, found.node, [step])
 
 
 def _step(
@@ -252,3 +281,10 @@ def _step(
 ) -> ir.Node:
     name = node.outputs[0].name or op
     return shop.node(op, inputs, attributes, f"{name}.{op}", shape, node.outputs[0].dtype, node)
+
+
+NORMALIZATIONS: tuple[Rule[Any], ...] = (
+    Rule("batch normalization", frozenset({"Add"}), _affine_forms, _why_not_batch, _batch),
+    Rule("layer normalization", frozenset({"Add"}), _affine_forms, _why_not_layer, _layer),
+    Rule("RMS normalization", frozenset({"Mul"}), _root_mean_squares, _why_not_root_mean_square, _root_mean_square),
+)

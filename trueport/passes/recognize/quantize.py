@@ -7,6 +7,8 @@ like the 1/255 of an image's pixels, is a factor, not a parameter, and stays ari
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +17,9 @@ import onnx_ir as ir
 from trueport.ir.dtypes import numpy_dtype
 from trueport.passes.layout.workshop import Workshop
 from trueport.passes.recognize.match import ints_of, is_constant, maker, orders, put, scalar_of
+from trueport.passes.rewrite_rules import Rule, apply_rules
 
-__all__ = ["recognize_quantization"]
+__all__ = ["QUANTIZATION", "recognize_quantization"]
 
 _D = ir.DataType
 _HALVES = (_D.FLOAT16, _D.BFLOAT16)
@@ -26,18 +29,11 @@ _QUANTIZED = (*_INTEGERS, _D.INT32, *_LARGEST)
 
 
 def recognize_quantization(model: ir.Model) -> int:
-    """Replace the arithmetic by operators, in place; how many. Before constants are folded: they are its parameters."""
-    shop = Workshop(model)
-    found = 0
-    for graph in model.graphs():
-        for node in reversed(list(graph)):
-            if node.graph is None or node.domain:
-                continue
-            if node.op_type == "Cast":
-                found += _quantize(node, shop) or _dequantize_half(node, shop)
-            elif node.op_type == "Mul":
-                found += _dequantize(node, node, shop)
-    return found
+    """Replace the arithmetic by operators, in place; return how many.
+
+    Before constants are folded: they are its parameters.
+    """
+    return apply_rules(model, QUANTIZATION, backward=True)
 
 
 @dataclass(frozen=True)
@@ -49,13 +45,35 @@ class _Parameter:
     block_size: int = 0
 
 
-def _dequantize_half(cast: ir.Node, shop: Workshop) -> bool:
+@dataclass(frozen=True)
+class _Linear:
+    """What a node computes if it is a linear quantization, or its inverse."""
+
+    op: str
+    root: ir.Node
+    data: ir.Value
+    scale: _Parameter
+    dtype: ir.DataType
+    """the quantized type"""
+    offset: ir.Value | None
+
+    @functools.cached_property
+    def zero_point(self) -> ir.Value | np.ndarray | None:
+        return _zero_point(self.offset, self.dtype, self.scale)
+
+
+def _dequantized_halves(cast: ir.Node) -> Iterator[_Linear]:
     """Computed in float32, rounded to the scale's own type."""
     product = maker(cast.inputs[0], "Mul") if cast.outputs[0].dtype in _HALVES else None
-    return product is not None and len(product.outputs[0].uses()) == 1 and _dequantize(product, cast, shop)
+    if product is not None and len(product.outputs[0].uses()) == 1:
+        yield from _readings(product, cast)
 
 
-def _dequantize(product: ir.Node, root: ir.Node, shop: Workshop) -> bool:
+def _dequantized(product: ir.Node) -> Iterator[_Linear]:
+    yield from _readings(product, product)
+
+
+def _readings(product: ir.Node, root: ir.Node) -> Iterator[_Linear]:
     for centred, factor in orders(product):
         scale = _scale(factor, root.outputs[0].dtype)
         if scale is None or product.outputs[0].dtype != _D.FLOAT:
@@ -63,23 +81,19 @@ def _dequantize(product: ir.Node, root: ir.Node, shop: Workshop) -> bool:
         difference = maker(centred, "Sub")
         numbers = difference.inputs[0] if difference is not None else centred
         data = _uncast(numbers)
-        if data is None or data.dtype not in _QUANTIZED:
+        if data is None or data.dtype is None or data.dtype not in _QUANTIZED:
             continue
         offset = difference.inputs[1] if difference is not None else None
-        zero_point = _zero_point(root, offset, data.dtype, scale, shop)
-        if zero_point is None:
-            continue
-        return _put("DequantizeLinear", root, data, scale, zero_point, shop)
-    return False
+        yield _Linear("DequantizeLinear", root, data, scale, data.dtype, offset)
 
 
-def _quantize(cast: ir.Node, shop: Workshop) -> bool:
+def _quantized(cast: ir.Node) -> Iterator[_Linear]:
     dtype = cast.outputs[0].dtype
-    if dtype not in _INTEGERS and dtype not in _LARGEST:
-        return False
+    if dtype is None or (dtype not in _INTEGERS and dtype not in _LARGEST):
+        return
     shifted = _held_float(cast, _LARGEST[dtype]) if dtype in _LARGEST else _held_integer(_unencoded(cast), dtype)
     if shifted is None:
-        return False
+        return
     total = maker(shifted, "Add")
     real, offset = (total.inputs[0], total.inputs[1]) if total is not None else (shifted, None)
     if dtype not in _LARGEST:
@@ -87,12 +101,29 @@ def _quantize(cast: ir.Node, shop: Workshop) -> bool:
         real = rounded.inputs[0] if rounded is not None else None
     ratio = maker(real, "Div") or maker(_uncast(real), "Div")
     if ratio is None or ratio.inputs[0] is None:
-        return False
+        return
     scale = _scale(ratio.inputs[1], ratio.inputs[0].dtype)
-    zero_point = _zero_point(cast, offset, dtype, scale, shop) if scale is not None else None
-    if scale is None or zero_point is None:
-        return False
-    return _put("QuantizeLinear", cast, ratio.inputs[0], scale, zero_point, shop)
+    if scale is not None:
+        yield _Linear("QuantizeLinear", cast, ratio.inputs[0], scale, dtype, offset)
+
+
+def _why_not_linear(found: _Linear) -> str | None:
+    if found.zero_point is None:
+        return "the offset is not a zero point of the quantized type, laid over the data as the scale is"
+    return None
+
+
+def _put_linear(found: _Linear, shop: Workshop) -> None:
+    root, scale, zero_point = found.root, found.scale, found.zero_point
+    result, graph = root.outputs[0], root.graph
+    assert isinstance(graph, ir.Graph) and zero_point is not None
+    if isinstance(zero_point, np.ndarray):
+        zero_point = shop.constant(graph, f"{result.name}.zero_point", zero_point)
+    attributes = {"axis": scale.axis, "block_size": scale.block_size or None}
+    given = {name: value for name, value in attributes.items() if value is not None}
+    shape = list(result.shape) if result.shape is not None else []
+    inputs = [found.data, scale.value, zero_point]
+    put(shop, root, [shop.node(found.op, inputs, given, f"{result.name}.{found.op}", shape, result.dtype, root)])
 
 
 def _held_integer(value: ir.Value | None, dtype: ir.DataType) -> ir.Value | None:
@@ -191,20 +222,16 @@ def _blocked(repeated: ir.Node) -> _Parameter | None:
     return _Parameter(apart.inputs[0], axes[0] - 1, counts[axes[0]])
 
 
-def _zero_point(
-    node: ir.Node, offset: ir.Value | None, dtype: ir.DataType, scale: _Parameter, shop: Workshop
-) -> ir.Value | None:
+def _zero_point(offset: ir.Value | None, dtype: ir.DataType, scale: _Parameter) -> ir.Value | np.ndarray | None:
     """The zero point in the quantized type; zeros where none is written. None where it has another form."""
     if offset is None:
         known = scale.value.shape
         dims = [dim for dim in known if isinstance(dim, int)] if known is not None else []
-        if known is None or len(dims) < known.rank():
-            return None
-        return _constant(node, np.zeros(dims, numpy_dtype(dtype)), shop)
+        return None if known is None or len(dims) < known.rank() else np.zeros(dims, numpy_dtype(dtype))
     cut = maker(offset, "Slice") if scale.block_size else None
     whole = cut.inputs[0] if cut is not None else offset
     if whole is not None and is_constant(whole) and whole.const_value is not None:
-        return _constant_zero_point(node, np.asarray(whole.const_value.numpy()), dtype, scale, shop)
+        return _constant_zero_point(np.asarray(whole.const_value.numpy()), dtype, scale)
     found = _parameter(offset)
     source = _uncast(found.value) if found is not None else None
     if found is None or source is None or source.dtype != dtype:
@@ -212,29 +239,18 @@ def _zero_point(
     return source if (found.axis, found.block_size) == (scale.axis, scale.block_size) else None
 
 
-def _constant_zero_point(
-    node: ir.Node, numbers: np.ndarray, dtype: ir.DataType, scale: _Parameter, shop: Workshop
-) -> ir.Value | None:
+def _constant_zero_point(numbers: np.ndarray, dtype: ir.DataType, scale: _Parameter) -> np.ndarray | None:
     if scale.block_size and scale.axis is not None:
         numbers = numbers.take(range(0, numbers.shape[scale.axis], scale.block_size), scale.axis)
     dims = tuple(scale.value.shape) if scale.value.shape is not None else None
     if dims is None or numbers.size != np.prod([dim for dim in dims if isinstance(dim, int)], dtype=int):
         return None
     whole = numbers.reshape([dim for dim in dims if isinstance(dim, int)]).astype(numpy_dtype(dtype))
-    return _constant(node, whole, shop) if np.array_equal(whole.astype(np.float64).ravel(), numbers.ravel()) else None
+    return whole if np.array_equal(whole.astype(np.float64).ravel(), numbers.ravel()) else None
 
 
-def _constant(node: ir.Node, array: np.ndarray, shop: Workshop) -> ir.Value:
-    graph = node.graph
-    assert isinstance(graph, ir.Graph)
-    return shop.constant(graph, f"{node.outputs[0].name}.zero_point", array)
-
-
-def _put(op: str, root: ir.Node, data: ir.Value, scale: _Parameter, zero_point: ir.Value, shop: Workshop) -> bool:
-    result = root.outputs[0]
-    attributes = {"axis": scale.axis, "block_size": scale.block_size or None}
-    given = {name: value for name, value in attributes.items() if value is not None}
-    shape = list(result.shape) if result.shape is not None else []
-    inputs = [data, scale.value, zero_point]
-    put(shop, root, [shop.node(op, inputs, given, f"{result.name}.{op}", shape, result.dtype, root)])
-    return True
+QUANTIZATION = (
+    Rule("quantize", frozenset({"Cast"}), _quantized, _why_not_linear, _put_linear),
+    Rule("dequantize to half", frozenset({"Cast"}), _dequantized_halves, _why_not_linear, _put_linear),
+    Rule("dequantize", frozenset({"Mul"}), _dequantized, _why_not_linear, _put_linear),
+)

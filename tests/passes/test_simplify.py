@@ -8,7 +8,7 @@ import pytest
 
 from tests.passes.layouts import copy, feeds_of, model_of, run
 from trueport.ir.layouts import held_names
-from trueport.passes.fuse import simplify
+from trueport.passes.simplify import simplify
 
 
 def check(model: ir.Model, left: str) -> ir.Model:
