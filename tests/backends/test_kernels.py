@@ -21,7 +21,6 @@ from trueport.backends.onnx.kernels import fit_kernels, lacking, newest_opset
 from trueport.errors import ConversionError
 from trueport.ir.maps import from_proto, to_proto
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
-from trueport.ir.widening import EXACT_IN_WIDER
 from trueport.passes.lower.model import lower_model
 from trueport.runtimes.ort_kernels import cpu_kernels
 
@@ -222,10 +221,6 @@ def test_sums_of_sizes_and_of_truth_are_left_alone() -> None:
     }"""
     model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 28]> g {text}')
     assert amend(from_proto(onnx.shape_inference.infer_shapes(model)), lambda _: False) == 0
-
-
-def test_reasons_name_operators_that_exist() -> None:
-    assert all(canonical_schema(op) is not None for op in EXACT_IN_WIDER)
 
 
 class Sin(OpRun):

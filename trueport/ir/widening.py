@@ -4,7 +4,7 @@ Which types are allowed is said by signatures: each gives the types of every typ
 version of an operator has one signature, a runtime with several kernels for an operator has one for each.
 
 Integers grow (int8 → int32 → int64) where the operator's result, brought back by a cast that wraps, is the one it
-has in the narrow type; :data:`EXACT_IN_WIDER` says for which operators, and why. Halves become float32: each result
+has in the narrow type; `Widening` in the operator's record says whether, and why. Halves become float32: each result
 is rounded once, which is as exact as a half can be. A double never becomes a float32.
 """
 
@@ -21,8 +21,11 @@ from trueport.ir.build import Builder, known_array
 from trueport.ir.insert import Inserter
 from trueport.ir.provenance import MADE_BY
 from trueport.ir.replace import replace_value
+from trueport.ir.schemas import canonical_schema
+from trueport.operators.record import Widening
+from trueport.operators.table import facts_of
 
-__all__ = ["EXACT_IN_WIDER", "NOT_IN_WIDER", "Kernel", "Signature", "allows", "can_widen", "type_name", "widen"]
+__all__ = ["Kernel", "Signature", "allows", "can_widen", "type_name", "widen"]
 
 Signature = Mapping[str, frozenset[str]]
 """by type variable, or by a parameter's name: the types that are allowed, as in ``tensor(float)``"""
@@ -66,39 +69,11 @@ _HALVES = frozenset({_D.FLOAT16, _D.BFLOAT16})
 _FLOATS = frozenset({_D.FLOAT, _D.DOUBLE})
 _NUMBERS = frozenset(_WIDER) | _FLOATS | {_D.INT64}
 
-_REASONS: Mapping[str, str] = {
-    "moves elements, whatever they are": """
-        Compress Concat ConcatFromSequence DepthToSpace Expand Flatten Gather GatherElements GatherND Identity Pad
-        Reshape ReverseSequence Scatter ScatterElements ScatterND Slice SpaceToDepth Split Squeeze Tile Transpose Trilu
-        Unsqueeze Where OneHot EyeLike ConstantOfShape CenterCropPad TensorScatter Shape Size""",
-    "compares and chooses, and wider types have the same order": """
-        ArgMax ArgMin Equal Greater GreaterOrEqual Less LessOrEqual Max MaxPool Min ReduceMax ReduceMin TopK Unique""",
-    "compares with 0 or with bounds, and wider types have the same order": "Clip Hardmax NonZero Relu Sign",
-    "sums and products wrap: bringing the wider result back gives the narrow one": """
-        Abs Add BitwiseAnd BitwiseNot BitwiseOr BitwiseXor CumProd CumSum Einsum MatMul Mul Neg Pow Range ReduceL1
-        ReduceProd ReduceSum ReduceSumSquare Sub Sum""",
-    "the quotient or remainder fits into the narrow type, or wraps as the only one that does not (min / -1)": """
-        BitShift Div Mod""",
-}
-_ORDERED = frozenset(_REASONS["compares and chooses, and wider types have the same order"].split())
-_BY_ZERO = frozenset(_REASONS["compares with 0 or with bounds, and wider types have the same order"].split())
-_WRAPPING = frozenset(_REASONS["sums and products wrap: bringing the wider result back gives the narrow one"].split())
-_DIVIDING = frozenset({"BitShift", "Div", "Mod"})
-EXACT_IN_WIDER: Mapping[str, str] = {op: reason for reason, listed in _REASONS.items() for op in listed.split()}
-"""Operators on integers (and booleans) that may be computed in a wider integer type, and why."""
-
-NOT_IN_WIDER: Mapping[str, str] = {
-    "BitCast": "it is about bits",
-    "Cast": "the type is what it is about",
-    "QuantizeLinear": "the quotient would be rounded otherwise",
-}
-"""Operators on halves that float32 would change."""
-
-_NEAREST: Mapping[str, str] = {"GridSample": "linear", "Resize": "nearest"}
-"""Operators that move elements when their mode is "nearest", with the mode's default."""
+_NOT_IN_FLOATS = frozenset({Widening.WRAPS, Widening.DIVIDES})
+"""A float does not wrap, and its quotient is not cut to an integer."""
+_NOT_OF_UINT64 = frozenset({Widening.BY_ZERO, Widening.DIVIDES})
+"""int64 holds uint64 by wrapping: half of the numbers are below 0, and quotients differ."""
 _HALF_RANGE = np.array(np.iinfo(np.int64).min)
-_MAKES_TYPE = frozenset({"EyeLike", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"})
-"""Their attribute ``dtype`` is the type of the result."""
 _SMALL = 1024
 """Elements up to which a constant is stored in the wider type; a larger one is cast when the model is loaded."""
 
@@ -200,23 +175,23 @@ def _common(node: ir.Node, held: Sequence[_Slot], allowed: frozenset[str]) -> tu
 
 
 def _exact(node: ir.Node, narrow: ir.DataType, wider: ir.DataType) -> bool:
-    op = node.op_type
+    widening = facts_of(node).widening
     if narrow in _HALVES:
-        return op not in NOT_IN_WIDER
-    if op in _NEAREST:
+        return widening.is_exact_for_halves
+    if widening is Widening.NEAREST:
         return _mode(node) == "nearest"
-    if op not in EXACT_IN_WIDER:
+    if widening is Widening.NOT_INTEGERS or not widening.is_exact_for_halves:
         return False
     if wider in _FLOATS:
-        return op not in _WRAPPING | _DIVIDING
-    if narrow == _D.UINT64:
-        return op not in _BY_ZERO | _DIVIDING
-    return True
+        return widening not in _NOT_IN_FLOATS
+    return narrow != _D.UINT64 or widening not in _NOT_OF_UINT64
 
 
 def _mode(node: ir.Node) -> str:
-    given = node.attributes.get("mode")
-    return _NEAREST[node.op_type] if given is None else given.as_string()
+    given, schema = node.attributes.get("mode"), canonical_schema(node.op_type, node.domain)
+    if given is not None:
+        return given.as_string()
+    return schema.attributes["mode"].default_value.s.decode() if schema is not None else ""
 
 
 def _apply(node: ir.Node, slots: Sequence[_Slot], plan: _Plan, shop: Builder) -> list[ir.Node]:
@@ -244,7 +219,7 @@ def _cast(op: Inserter, value: ir.Value, to: ir.DataType) -> ir.Value:
 
 
 def _is_moved(node: ir.Node, narrow: ir.DataType | None) -> bool:
-    return narrow == _D.UINT64 and node.op_type in _ORDERED
+    return narrow == _D.UINT64 and facts_of(node).widening is Widening.ORDERED
 
 
 def _cast_back(op: Inserter, value: ir.Value, wider: ir.DataType) -> ir.Node:
@@ -270,8 +245,8 @@ def _cast_back(op: Inserter, value: ir.Value, wider: ir.DataType) -> ir.Node:
 
 def _declare(node: ir.Node, dtype: ir.DataType) -> None:
     """Where an attribute gives the type of the result."""
-    if node.op_type in _MAKES_TYPE:
-        node.attributes["dtype"] = ir.AttrInt64("dtype", dtype.value)
+    if attribute := facts_of(node).type_attribute:
+        node.attributes[attribute] = ir.AttrInt64(attribute, dtype.value)
     elif node.op_type == "ConstantOfShape" and "value" in node.attributes:
         array = node.attributes["value"].as_tensor().numpy()
         node.attributes["value"] = ir.AttrTensor("value", ir.tensor(array.astype(dtype.numpy())))
