@@ -6,17 +6,11 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.build import known_array
+from trueport.operators.record import Kind, Operator, Trait
+from trueport.operators.table import facts_of
 
 __all__ = ["has_nan_order", "may_hold_nan"]
 
-_MOVES = frozenset(
-    {"Expand", "Flatten", "Gather", "GatherElements", "Identity", "Reshape", "Slice", "Squeeze", "Tile", "Transpose"}
-    | {"Split", "Unsqueeze"}
-)
-"""Operators that only move the elements of their first input."""
-_ELEMENTWISE = frozenset({"Abs", "Cast", "Ceil", "Clip", "Floor", "Max", "Min", "Neg", "Relu", "Round", "Sign"})
-_KEEPS = _ELEMENTWISE | {"Concat", "TopK"}
-"""Operators that make a NaN only of a NaN in one of their inputs."""
 _FAR = 24
 """Nodes that are looked back along one path; what comes from further away may hold anything."""
 
@@ -31,11 +25,12 @@ def may_hold_nan(value: ir.Value | None, far: int = _FAR) -> bool:
     maker = value.producer()
     if maker is None or maker.domain or not far:
         return True
-    if maker.op_type in _MOVES:
+    operator = facts_of(maker)
+    if operator.has(Trait.MOVES_FIRST):
         return may_hold_nan(maker.inputs[0], far - 1)
     if maker.op_type == "Where":
         return _where_may(maker, far)
-    return maker.op_type not in _KEEPS or any(may_hold_nan(item, far - 1) for item in maker.inputs)
+    return not operator.has(Trait.KEEPS_NAN) or any(may_hold_nan(item, far - 1) for item in maker.inputs)
 
 
 def has_nan_order(node: ir.Node) -> bool:
@@ -58,7 +53,8 @@ def _is_size_of(count: ir.Value, data: ir.Value | None) -> bool:
         return False
     if maker.op_type == "Shape":
         return maker.inputs[0] is data
-    return maker.op_type in _MOVES and maker.inputs[0] is not None and _is_size_of(maker.inputs[0], data)
+    moves = facts_of(maker).has(Trait.MOVES_FIRST)
+    return moves and maker.inputs[0] is not None and _is_size_of(maker.inputs[0], data)
 
 
 def _where_may(node: ir.Node, far: int) -> bool:
@@ -76,6 +72,11 @@ def _follows(value: ir.Value, origin: ir.Value) -> bool:
     if value is origin:
         return True
     maker = value.producer()
-    if maker is None or maker.op_type not in _ELEMENTWISE:
+    if maker is None or not _keeps_each(facts_of(maker)):
         return known_array(value) is not None and not may_hold_nan(value)
     return all(_follows(item, origin) for item in maker.inputs if item is not None)
+
+
+def _keeps_each(operator: Operator) -> bool:
+    """True if an element of the result is NaN only where one of the operands is."""
+    return operator.kind is Kind.ELEMENTWISE and operator.has(Trait.KEEPS_NAN)

@@ -14,10 +14,11 @@ from trueport.ir.products import moves_batch_into_matrix
 from trueport.ir.provenance import MADE_BY, NOT_FOLDED, origins
 from trueport.ir.resizing import resizes_by_fractions
 from trueport.ir.schemas import CANONICAL_OPSETS, history
+from trueport.operators.record import Trait
+from trueport.operators.table import facts_of
 
 __all__: list[str] = []
 
-_ORDERING = frozenset({"ArgMax", "ArgMin", "TopK", "Unique"})
 _UPGRADE = "upgrade:"
 
 
@@ -68,7 +69,7 @@ def fractional_lengths(subject: Subject) -> Iterator[Hit]:
 )
 def nan_in_orderings(subject: Subject) -> Iterator[Hit]:
     for node in subject.nodes:
-        if node.domain or node.op_type not in _ORDERING or ignores_nan(node) or not may_hold_nan(node.inputs[0]):
+        if not facts_of(node).has(Trait.ORDERS) or ignores_nan(node) or not may_hold_nan(node.inputs[0]):
             continue
         if subject.target == "onnx" and not has_nan_order(node):
             yield Hit(node)
