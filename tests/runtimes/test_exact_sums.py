@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, numpy_helper
 
 from tests.machines.emulated import integer_product
-from trueport.ir.integer_sums import INTEGER_SUMS
+from trueport.operators.table import facts_of
 from trueport.runtimes.exact_sums import has_saturating_sums, with_exact_sums
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 
@@ -157,9 +157,11 @@ def test_sums_are_those_of_int64(case: str, level: Any) -> None:
 def test_weights_that_meet_uint8_become_uint8(case: str) -> None:
     """The node keeps its operator; no weight of it is int8 any more."""
     made = with_exact_sums(CASES[case][0])
-    (node,) = (n for n in made.graph.node if (n.domain, n.op_type) in INTEGER_SUMS)
+    (node,) = (n for n in made.graph.node if facts_of(n).integer_sum)
     types = {tensor.name: tensor.data_type for tensor in made.graph.initializer}
-    for weight, zero_point in INTEGER_SUMS[node.domain, node.op_type].weights:
+    summed = facts_of(node).integer_sum
+    assert summed is not None
+    for weight, zero_point in summed.weights:
         assert types.get(node.input[zero_point]) == TensorProto.UINT8
         assert node.input[weight].endswith("#unsigned")
 

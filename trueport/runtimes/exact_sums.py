@@ -15,10 +15,11 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from trueport.ir.integer_sums import INTEGER_SUMS, IntegerSum
 from trueport.ir.maps import from_proto
 from trueport.ir.skeleton import skeleton
 from trueport.lazy import LazyModule
+from trueport.operators.record import IntegerSum, Trait
+from trueport.operators.table import facts_of
 
 __all__ = ["has_saturating_sums", "saturates_here", "with_exact_sums"]
 
@@ -26,7 +27,6 @@ ort: Any = LazyModule("onnxruntime", "ONNX Runtime", "onnxruntime")
 _SHIFT = 128
 _DEQUANTIZE = "DequantizeLinear"
 _BYTES = (TensorProto.UINT8, TensorProto.INT8)
-_PRODUCTS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
 
 
 def has_saturating_sums(model: onnx.ModelProto) -> bool:
@@ -53,7 +53,7 @@ def saturates_here() -> bool:
 
 def with_exact_sums(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the model with uint8 weights in the place of int8 ones where they meet uint8; itself if there are none."""
-    if not any(_key(node) in INTEGER_SUMS or node.op_type == _DEQUANTIZE for node in _nodes(model.graph)):
+    if not any(facts_of(node).integer_sum or node.op_type == _DEQUANTIZE for node in _nodes(model.graph)):
         return model
     types = _types(model)
     made = onnx.ModelProto()
@@ -93,7 +93,7 @@ def _dequantized_weights(graph: onnx.GraphProto, types: Mapping[str, int]) -> se
     Data may be int8 as well: on the CPUs in question the optimizer moves it to uint8.
     """
     quantized = {n.output[0]: types.get(n.input[0]) for n in graph.node if n.op_type == _DEQUANTIZE}
-    pairs = [(_input(node, 0), _input(node, 1)) for node in graph.node if node.op_type in _PRODUCTS and not node.domain]
+    pairs = [(_input(node, 0), _input(node, 1)) for node in graph.node if facts_of(node).has(Trait.WEIGHTED)]
     return {
         weight for data, weight in pairs if quantized.get(data) in _BYTES and quantized.get(weight) == TensorProto.INT8
     }
@@ -125,7 +125,7 @@ def _add_shifted(
 
 def _signed_weights(node: onnx.NodeProto, types: Mapping[str, int]) -> Iterator[tuple[int, int]]:
     """Yield the positions of int8 weights that are multiplied by uint8 data, each with that of its zero point."""
-    summed = INTEGER_SUMS.get(_key(node))
+    summed = facts_of(node).integer_sum
     if summed is None or _data_type(node, summed, types) != TensorProto.UINT8:
         return
     for weight, zero_point in summed.weights:
@@ -142,10 +142,6 @@ def _data_type(node: onnx.NodeProto, summed: IntegerSum, types: Mapping[str, int
 
 def _input(node: onnx.NodeProto, position: int) -> str:
     return str(node.input[position]) if position < len(node.input) else ""
-
-
-def _key(node: onnx.NodeProto) -> tuple[str, str]:
-    return "" if node.domain == "ai.onnx" else node.domain, node.op_type
 
 
 def _types(model: onnx.ModelProto) -> dict[str, int]:

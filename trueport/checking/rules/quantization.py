@@ -11,14 +11,15 @@ import onnx_ir as ir
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
 from trueport.ir.dtypes import NARROW_FLOATS, NARROW_INTEGERS
-from trueport.ir.integer_sums import INTEGER_SUMS
+from trueport.operators.record import Trait
+from trueport.operators.table import OPERATORS, facts_of, with_trait
 
 __all__: list[str] = []
 
 _D = ir.DataType
 _QUANTIZE, _DEQUANTIZE = "QuantizeLinear", "DequantizeLinear"
-_INTEGER_KERNELS = frozenset({"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul"})
-_SUMS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul"})
+_INTEGER_KERNELS = frozenset(known.name for known in OPERATORS.values() if known.integer_sum and not known.domain)
+_SUMS = frozenset(known.name for known in with_trait(Trait.WEIGHTED))
 _UNUSUAL = NARROW_FLOATS | NARROW_INTEGERS | {_D.INT16, _D.UINT16}
 _WITHOUT_ZERO_POINT = NARROW_FLOATS | {_D.INT32}
 _READ_AT_MOST = 1 << 16
@@ -132,7 +133,7 @@ def partial(subject: Subject) -> Iterator[Hit]:
 )
 def saturating_sums(subject: Subject) -> Iterator[Hit]:
     for node in subject.nodes:
-        summed = INTEGER_SUMS.get((node.domain, node.op_type))
+        summed = facts_of(node).integer_sum
         if summed is not None:
             data = _D.UINT8 if summed.data is None else _dtype(node, summed.data)
             weights = [_input(node, weight) for weight, _ in summed.weights]
