@@ -1,90 +1,50 @@
-"""Which operators carry an order of axes, and how: one rule per operator. All others need the model's order."""
+"""Which operators carry an order of axes, and how: a rule for each `AxisOrder`. All others need the model's order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Any
 
 import onnx_ir as ir
 
+from trueport.operators import order
+from trueport.operators.record import Trait
+from trueport.operators.table import OPERATORS, facts_of
+from trueport.passes.layout import carry
 from trueport.passes.layout.blocks import Reshaped
-from trueport.passes.layout.carry import (
-    Along,
-    AlongInput,
-    Channels,
-    Elementwise,
-    Gathered,
-    Inserted,
-    PerAxis,
-    Quantized,
-    Reduced,
-    ShapeOnly,
-    Sliced,
-    Squeezed,
-)
 from trueport.passes.layout.plan import Rule
 
 __all__ = ["CHANNELS", "RULES", "gains_from_channels_last"]
 
-_ELEMENTWISE = """
-    Abs Acos Acosh Add And Asin Asinh Atan Atanh BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Ceil
-    Celu Clip Cos Cosh Div Dropout Elu Equal Erf Exp Floor Gelu Greater GreaterOrEqual HardSigmoid HardSwish Identity
-    IsInf IsNaN LeakyRelu Less LessOrEqual Log Max Mean Min Mish Mod Mul Neg Not Or PRelu Pow Reciprocal Relu Round
-    Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Sub Sum Swish Tan Tanh ThresholdedRelu Where Xor
-"""
-_REDUCED = """
-    ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare
-"""
+_RULE_OF: Mapping[type[order.AxisOrder], Callable[..., Rule]] = {
+    order.Along: carry.Along,
+    order.AlongInput: carry.AlongInput,
+    order.Elementwise: carry.Elementwise,
+    order.Gathered: carry.Gathered,
+    order.Inserted: carry.Inserted,
+    order.PerAxis: lambda blocks, **axes: carry.PerAxis(dict(blocks), **axes),
+    order.Quantized: carry.Quantized,
+    order.Reduced: carry.Reduced,
+    order.Reshaped: Reshaped,
+    order.ShapeOnly: carry.ShapeOnly,
+    order.Sliced: carry.Sliced,
+    order.Squeezed: carry.Squeezed,
+}
+
+
+def _rule(given: order.AxisOrder) -> Rule:
+    fields: dict[str, Any] = vars(given)
+    return _RULE_OF[type(given)](**fields)
+
 
 RULES: Mapping[str, Rule] = MappingProxyType(
-    {
-        **dict.fromkeys(_ELEMENTWISE.split(), Elementwise()),
-        **dict.fromkeys(_REDUCED.split(), Reduced()),
-        "ArgMax": Along(0, keeps=False),
-        "ArgMin": Along(0, keeps=False),
-        "CastLike": Elementwise(operands=1),
-        "Concat": Along(operands=None),
-        "CumProd": AlongInput(1),
-        "CumSum": AlongInput(1),
-        "DequantizeLinear": Quantized(),
-        "DynamicQuantizeLinear": Elementwise(results=1),
-        "Flatten": Reshaped(),
-        "Gather": Gathered(),
-        "GatherElements": Along(0, operands=2),
-        "Hardmax": Along(-1),
-        "LogSoftmax": Along(-1),
-        "LpNormalization": Along(-1),
-        "Pad": PerAxis({1: 2}, axes_input=3),
-        "QuantizeLinear": Quantized(),
-        "Reshape": Reshaped(),
-        "Resize": PerAxis({1: 2, 2: 1, 3: 1}, axes_attribute="axes"),
-        "ScatterElements": Along(0, operands=3),
-        "Shape": ShapeOnly(),
-        "Size": ShapeOnly(counts=True),
-        "Slice": Sliced(),
-        "Softmax": Along(-1),
-        "Split": Along(0),
-        "Squeeze": Squeezed(),
-        "Tile": PerAxis({1: 1}),
-        "TopK": Along(-1),
-        "Unsqueeze": Inserted(),
-    }
+    {known.name: _rule(known.order) for known in OPERATORS.values() if known.order is not None and not known.domain}
 )
 """ONNX's own operators without a channel axis, by name. Transpose has no rule: it is taken as a mere renaming."""
 
-CHANNELS: Rule = Channels()
+CHANNELS: Rule = carry.Channels()
 """For the operators that the target's handlers run channel-last."""
-
-_INDIFFERENT = frozenset(
-    {
-        "BatchNormalization",
-        "GlobalAveragePool",
-        "GlobalLpPool",
-        "GlobalMaxPool",
-        "GroupNormalization",
-        "InstanceNormalization",
-    }
-)
 
 
 def gains_from_channels_last(node: ir.Node) -> bool:
@@ -92,4 +52,4 @@ def gains_from_channels_last(node: ir.Node) -> bool:
 
     The indifferent ones reduce or broadcast along any axis: they follow their neighbours.
     """
-    return bool(node.domain) or node.op_type not in _INDIFFERENT
+    return not facts_of(node).has(Trait.ANY_CHANNEL_AXIS)
