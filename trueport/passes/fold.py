@@ -2,7 +2,7 @@
 
 What may be folded is chosen so that no number changes and no weight is lost:
 
-* integers, booleans and strings: any deterministic operator of the table below, up to a size;
+* integers, booleans and strings: any operator whose record says so, up to a size;
 * dims: a part of a shape that is known is folded though other dims are open (``Shape(x)[1]``);
 * floats: only where they carry on a computation on integers (``Floor(dim * 0.5)``), and only by operators that
   IEEE 754 rounds correctly, which every runtime computes alike;
@@ -26,6 +26,8 @@ from trueport.ir.dtypes import BOOL, FLOATS, INTEGERS, STRINGS
 from trueport.ir.layouts import compose, held_names, identity, rewrite_held
 from trueport.ir.provenance import NOT_FOLDED
 from trueport.ir.replace import remove_node, replace_value
+from trueport.operators.record import Folding
+from trueport.operators.table import facts_of
 from trueport.passes.dims import OpenDims
 from trueport.passes.evaluate import evaluated
 from trueport.passes.result_sizes import bytes_of_result
@@ -37,20 +39,6 @@ SIZE_LIMIT = 1 << 19
 WEIGHT_BYTES = 4096
 """Constants above this size are weights or tables."""
 
-_MOVEMENT = frozenset(
-    """Concat Expand Flatten Gather GatherElements GatherND Identity Pad Reshape ScatterElements ScatterND Slice Split
-    Squeeze Tile Transpose Trilu Unsqueeze""".split()  # noqa: SIM905
-)
-_ON_INTEGERS = _MOVEMENT | frozenset(
-    """Abs Add And ArgMax ArgMin BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Cast Clip Compress ConstantOfShape
-    CumSum Div Equal EyeLike Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Neg NonZero Not OneHot Or Range
-    ReduceMax ReduceMin ReduceProd ReduceSum Sign Size Sub Sum Where Xor""".split()  # noqa: SIM905
-)
-_ON_FLOATS = _MOVEMENT | frozenset(
-    """Abs Add Cast Ceil Div Equal Floor Greater GreaterOrEqual Less LessOrEqual Max Min Mul Neg Range Round Sqrt Sub
-    Where""".split()  # noqa: SIM905
-)
-"""Correctly rounded, hence the same everywhere."""
 _FROM_INTEGERS = frozenset({"Cast", "ConstantOfShape"})
 """Make floats without a float among their inputs."""
 _EXACT_TYPES = INTEGERS | BOOL | STRINGS
@@ -115,18 +103,19 @@ def _may_compute(node: ir.Node, folding: _Folding) -> bool:
     dtypes = [value.dtype for value in node.outputs] + [tensor.dtype for tensor in _constants(node)]
     if any(dtype is None for dtype in dtypes):
         return False
-    return _is_in_table(node, dtypes) and bytes_of_result(node, folding.model.opset_imports[""]) <= SIZE_LIMIT
+    return _folds(node, dtypes) and bytes_of_result(node, folding.model.opset_imports[""]) <= SIZE_LIMIT
 
 
-def _is_in_table(node: ir.Node, dtypes: Sequence[ir.DataType | None]) -> bool:
+def _folds(node: ir.Node, dtypes: Sequence[ir.DataType | None]) -> bool:
+    folds = facts_of(node).folds
     if all(dtype in _EXACT_TYPES for dtype in dtypes):
-        return node.op_type in _ON_INTEGERS
+        return folds is not Folding.NEVER
     if not all(dtype in FLOATS | _EXACT_TYPES for dtype in dtypes):
         return False
     floats = [value for value in node.inputs if value is not None and value.dtype in FLOATS]
     if not floats:
         return node.op_type in _FROM_INTEGERS
-    return node.op_type in _ON_FLOATS and any(value.meta.get(_COMPUTED) for value in floats)
+    return folds is Folding.ALWAYS and any(value.meta.get(_COMPUTED) for value in floats)
 
 
 def _replace(node: ir.Node, arrays: Sequence[np.ndarray], folding: _Folding) -> None:

@@ -8,13 +8,11 @@ import onnx_ir as ir
 
 from trueport.ir.provenance import set_origins
 from trueport.ir.replace import remove_node, replace_value
+from trueport.operators.record import Randomness
+from trueport.operators.table import facts_of
 
 __all__ = ["merge_equal"]
 
-_RANDOM = frozenset(
-    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
-"""Each of them draws numbers of its own."""
 _LISTS = frozenset({ir.AttributeType.FLOATS, ir.AttributeType.INTS, ir.AttributeType.STRINGS})
 _SINGLE = frozenset({ir.AttributeType.FLOAT, ir.AttributeType.INT, ir.AttributeType.STRING})
 
@@ -43,7 +41,7 @@ def _merge_in(graph: ir.Graph) -> int:
 
 def _key(node: ir.Node) -> Hashable | None:
     """What equal nodes have in common; None for a node that is like no other."""
-    if node.domain or node.op_type in _RANDOM:
+    if node.domain or facts_of(node).random is not Randomness.NEVER:  # each draws numbers of its own
         return None
     attributes = []
     for name, attribute in sorted(node.attributes.items()):

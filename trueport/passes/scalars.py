@@ -9,11 +9,11 @@ from __future__ import annotations
 import numpy as np
 import onnx_ir as ir
 
+from trueport.operators.record import Trait
+from trueport.operators.table import facts_of
 from trueport.passes.layout.workshop import Workshop
 
 __all__ = ["spread_scalars"]
-
-_TWO_OPERANDS = frozenset({"Add", "Div", "Max", "Min", "Mul", "Pow", "Sub"})
 
 
 def spread_scalars(model: ir.Model) -> int:
@@ -22,7 +22,7 @@ def spread_scalars(model: ir.Model) -> int:
     made: dict[tuple[ir.Value, int], ir.Value] = {}
     found = 0
     for node in model.graph.all_nodes():
-        if node.domain or node.op_type not in _TWO_OPERANDS or len(node.inputs) != 2:
+        if not facts_of(node).has(Trait.ARITHMETIC) or len(node.inputs) != 2:
             continue
         for place, (scalar, data) in enumerate((node.inputs, node.inputs[::-1])):
             rank = _rank_beside(scalar, data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -13,6 +12,7 @@ import onnx_ir as ir
 from trueport.ir.layouts import identity
 from trueport.ir.provenance import set_origins
 from trueport.ir.replace import remove_node, replace_value
+from trueport.operators.table import OPERATORS, facts_of
 from trueport.passes.layout.workshop import Workshop
 from trueport.passes.rewrite_rules import Rule, apply_rules
 
@@ -195,7 +195,7 @@ def _skip_first(pair: _Pair, shop: Workshop) -> None:
 def _why_not_padded(pair: _Pair) -> str | None:
     if _spatial_pads(pair.first) is None:
         return "the Pad is not one of constant size around height and width"
-    if _pad_value(pair.first) != _PADDED_WITH[pair.node.op_type]:
+    if _pad_value(pair.first) != facts_of(pair.node).pads_with:
         return f"the Pad has another value than {pair.node.op_type} pads with"
     if not _pads_explicitly(pair.node):
         return f"{pair.node.op_type} pads by size, rounds up, or leaves its own padding out of means"
@@ -212,9 +212,6 @@ def _join_padding(pair: _Pair, shop: Workshop) -> None:
     if node.op_type == "AveragePool":
         node.attributes["count_include_pad"] = ir.AttrInt64("count_include_pad", 1)
     _skip_first(pair, shop)
-
-
-_PADDED_WITH: Mapping[str, float] = MappingProxyType({"AveragePool": 0.0, "Conv": 0.0, "MaxPool": -math.inf})
 
 
 def _pads_explicitly(node: ir.Node) -> bool:
@@ -247,9 +244,11 @@ def _pad_value(pad: ir.Node) -> float | None:
     return None if value is None or value.dtype.kind not in "fi" else float(value.ravel()[0])
 
 
+_PADDING = frozenset(name for (_, name), known in OPERATORS.items() if known.pads_with is not None)
+
 SIMPLIFICATIONS = (
     Rule("idle", frozenset(_IDLE), _idle, _why_not_idle, _bypass),
     Rule("put back", frozenset({"Squeeze"}), _pairs("Unsqueeze"), _why_not_put_back, _put_back),
     Rule("reshape once", frozenset({"Reshape"}), _pairs("Reshape"), _why_not_reshaped_once, _skip_first),
-    Rule("padding", frozenset(_PADDED_WITH), _pairs("Pad"), _why_not_padded, _join_padding),
+    Rule("padding", _PADDING, _pairs("Pad"), _why_not_padded, _join_padding),
 )

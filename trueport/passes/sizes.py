@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
+from trueport.operators.record import Sizing
+from trueport.operators.table import facts_of
+
 __all__ = ["SIZED_BY_DATA", "mark_sized_by_data"]
 
 SIZED_BY_DATA = "sized_by_data"
 """Meta of a node: how many rows its first input has hangs on values, so there may be none at all."""
-
-_MAKE_SIZES = frozenset({"Compress", "Loop", "NonMaxSuppression", "NonZero", "Range", "Scan", "SequenceAt", "Unique"})
-_BOUNDED_BY_INPUTS = frozenset({"Slice", "Split", "TopK"})
-"""Operators whose other inputs say how much is kept."""
 
 
 def mark_sized_by_data(model: ir.Model) -> None:
@@ -36,9 +35,10 @@ def _sweep(graph: ir.Graph, open_values: set[ir.Value], given: set[str | None]) 
 
 
 def _makes_sizes(node: ir.Node) -> bool:
-    if node.op_type in _BOUNDED_BY_INPUTS:
+    sizing = facts_of(node).sizing
+    if sizing is Sizing.PARAMETERS:
         return any(value is not None and value.const_value is None for value in node.inputs[1:])
-    return node.op_type in _MAKE_SIZES
+    return sizing in (Sizing.VALUES, Sizing.STEPS)
 
 
 def _bodies(node: ir.Node) -> list[ir.Graph]:

@@ -8,11 +8,10 @@ import onnx_ir as ir
 
 from trueport.checking.remarks import Severity
 from trueport.checking.rules.base import Hit, Subject, rule
+from trueport.operators.record import Sizing
+from trueport.operators.table import facts_of
 
 __all__: list[str] = []
-
-_SIZED_BY_VALUES = frozenset({"Compress", "NonMaxSuppression", "NonZero", "SequenceAt", "StringSplit", "Unique"})
-"""Operators whose results have as many elements as the values say."""
 
 
 @rule(
@@ -84,7 +83,7 @@ def inference_stops(subject: Subject) -> Iterator[Hit]:
 )
 def data_dependent_shapes(subject: Subject) -> Iterator[Hit]:
     for node in subject.nodes:
-        if node.op_type in _SIZED_BY_VALUES and any(_open(value) for value in node.outputs):
+        if facts_of(node).sizing is Sizing.VALUES and any(_open(value) for value in node.outputs):
             yield Hit(node)
 
 
