@@ -26,6 +26,8 @@ from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.provenance import MADE_BY
 from trueport.ir.replace import replace_node
 from trueport.mapping.bind import attribute_value
+from trueport.operators.record import Trait
+from trueport.operators.table import facts_of
 from trueport.passes.rewrite_rules import Rule, apply_at
 
 __all__ = ["amend", "amendments"]
@@ -37,11 +39,6 @@ _Emit = Callable[[Inserter], ir.Value | tuple[ir.Value, ...]]
 _SMALL_NUMBERS = "its numbers are sizes, indices or of a narrower type: far from where ONNX Runtime is wrong"
 _NARROW = frozenset({_D.BOOL, _D.INT8, _D.UINT8, _D.INT16, _D.UINT16, _D.INT32})
 _SUMMED = frozenset({_D.INT32, _D.INT64, _D.UINT32, _D.UINT64})
-_MOVES = frozenset({"Expand", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"})
-_OF_SIZES = frozenset({"Abs", "Add", "Concat", "Div", "Max", "Min", "Mod", "Mul", "Neg", "Sub", "Where"})
-"""What is made of sizes by these is a size again."""
-_COUNTS = frozenset({"ArgMax", "ArgMin", "NonZero", "Shape", "Size"})
-"""Operators whose int64 results are sizes or indices, far from 2**31."""
 _UPPER_BITS = 32
 _UPPER = np.array(1 << _UPPER_BITS)
 _SMALL = 1 << 16
@@ -217,11 +214,12 @@ def _is_small(value: ir.Value) -> bool:
     if made.op_type == "Cast" and made.inputs[0] is not None:
         narrow, dtype = made.inputs[0].dtype, value.dtype
         return narrow in _NARROW and dtype is not None and (dtype.bitwidth > _UPPER_BITS or narrow != _D.INT32)
-    if made.op_type in _MOVES:
+    operator = facts_of(made)
+    if operator.has(Trait.MOVES_FIRST):
         return made.inputs[0] is not None and _is_small(made.inputs[0])
-    if made.op_type in _OF_SIZES:
+    if operator.has(Trait.KEEPS_SIZE):
         return all(item is None or item.dtype == _D.BOOL or _is_small(item) for item in made.inputs)
-    return made.op_type in _COUNTS
+    return operator.has(Trait.MAKES_INDEX)
 
 
 def _relu(op: Inserter) -> ir.Value:

@@ -19,16 +19,15 @@ from trueport.ir.build import known_array
 from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.provenance import MADE_BY
 from trueport.ir.replace import remove_node, replace_node, replace_value
+from trueport.operators.record import Kind
+from trueport.operators.table import OPERATORS
 
 __all__ = ["BUGS", "RuntimeBug", "avoid_runtime_bugs"]
 
 _POOLS = frozenset({"AveragePool", "MaxPool"})
 _RECURRENT = frozenset({"GRU", "LSTM"})
 _ARGUMENTS = frozenset({"ArgMax", "ArgMin"})
-_REDUCTIONS = _ARGUMENTS | {
-    *("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin"),
-    *("ReduceProd", "ReduceSum", "ReduceSumSquare"),
-}
+_REDUCTIONS = _ARGUMENTS | {known.name for known in OPERATORS.values() if known.kind is Kind.REDUCTION}
 
 
 @dataclass(frozen=True)

@@ -16,20 +16,11 @@ from trueport.ir.build import known_array
 from trueport.ir.insert import Inserter, Workshop
 from trueport.ir.provenance import MADE_BY
 from trueport.ir.replace import replace_node
+from trueport.operators.record import Kind, Trait
+from trueport.operators.table import facts_of
 
 __all__ = ["keep_small_sigmoids"]
 
-_MAGNIFIERS = frozenset({"Log", "NonZero", "Reciprocal", "ReduceLogSum", "Sign", "Sqrt"})
-"""Small values decide the result."""
-_COMPARISONS = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
-_CARRIERS = frozenset(
-    {
-        *("Abs", "Clip", "Compress", "Concat", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity"),
-        *("Max", "Min", "Mul", "Neg", "Pad", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"),
-        *("Reshape", "Slice", "Split", "Squeeze", "Tile", "TopK", "Transpose", "Unsqueeze", "Where"),
-    }
-)
-"""The result is as accurate, relative to itself, as the values it is made from."""
 _NEAR_ZERO = 1e-6
 """A comparison with less than this is decided by values that the runtime gets wrong."""
 _EXACT_FROM = 1e-3
@@ -64,13 +55,14 @@ def _matters_when_small(value: ir.Value) -> bool:
 def _magnifies(user: ir.Node, place: int) -> bool:
     if user.domain:
         return False
-    if user.op_type in _COMPARISONS:
+    operator = facts_of(user)
+    if operator.kind is Kind.COMPARISON:
         return _below(user.inputs[1 - place], _NEAR_ZERO)
     if user.op_type == "Cast":
         return user.attributes["to"].as_int() == ir.DataType.BOOL.value
     if user.op_type == "Pow":
         return place == 0 and _below(user.inputs[1], 1)
-    return user.op_type in _MAGNIFIERS or (user.op_type == "Div" and place == 1)
+    return operator.has(Trait.MAGNIFIES_SMALL) or (user.op_type == "Div" and place == 1)
 
 
 def _below(value: ir.Value | None, limit: float) -> bool:
@@ -82,7 +74,7 @@ def _carried(user: ir.Node, place: int) -> Iterator[ir.Value]:
     """Yield the results that are as inaccurate as the value which a node takes at a place."""
     if user.domain:
         return
-    carries = user.op_type in _CARRIERS
+    carries = facts_of(user).has(Trait.KEEPS_SMALL)
     if user.op_type == "Cast":
         carries = ir.DataType(user.attributes["to"].as_int()).is_floating_point()
     elif user.op_type in ("Add", "Sum"):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from trueport.ir.build import known_array
+from trueport.operators.record import Trait
+from trueport.operators.table import facts_of
 
 __all__ = ["Affine", "element_of"]
-
-_SAME_NUMBER = ("Cast", "Squeeze", "Unsqueeze", "Identity")
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def _affine(value: ir.Value) -> Affine | None:
     node = value.producer()
     if node is None or node.domain or node.inputs[0] is None:
         return None
-    if node.op_type in _SAME_NUMBER:
+    if facts_of(node).has(Trait.SAME_NUMBERS):
         return _affine(node.inputs[0])
     if node.op_type in _ARITHMETIC:
         return _computed(node)
