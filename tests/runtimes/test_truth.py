@@ -77,3 +77,17 @@ def test_as_onnx_runtime(rank: int, name: str) -> None:
     assert got.dtype == np.float64
     # A hundred units of the last place of the largest: sums of up to 500 products.
     np.testing.assert_allclose(got, want, rtol=0, atol=100 * 2.0**-23 * float(np.max(np.abs(want))))
+
+
+@pytest.mark.parametrize(("length", "size", "rounding"), [(13, 7, "floor"), (7, 31, "ceil"), (7, 31, "floor")])
+def test_a_resize_to_sizes_aligns_corners_exactly(length: int, size: int, rounding: str) -> None:
+    """The size is not the rounded product of length and scale, which may be the next float."""
+    attributes = f'mode="nearest", nearest_mode="{rounding}", coordinate_transformation_mode="align_corners"'
+    text = (
+        f"(float[{length}] x) => (float[{size}] y) <int64[1] s = {{{size}}}> {{ y = Resize<{attributes}>(x, , , s) }}"
+    )
+    model = onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]> g {text}')
+    x = np.arange(length, dtype=np.float32)
+    (want,) = OnnxRuntimeModel(model, optimize=False).run({"x": x}).values()
+    (got,) = OnnxOracle(load_onnx(model)).exact.run({"x": x}).values()
+    np.testing.assert_array_equal(got, want)

@@ -26,6 +26,8 @@ class _Axis:
     scale: float
     start: float
     end: float
+    is_exact: bool
+    """the length after is exactly scale × length, which is not what their rounded product gives"""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,8 @@ def resize(
     crops = coordinate_transformation_mode == "tf_crop_and_resize"
     bounds = np.split(roi, 2) if crops and roi is not None else (np.zeros(len(order)), np.ones(len(order)))
     weighting = _Filter(mode, cubic_coeff_a, bool(antialias), bool(exclude_outside))
-    for axis in itertools.starmap(_Axis, zip(order, lengths, *targets, *bounds, strict=True)):
+    exact = [sizes is not None and bool(sizes.size) and keep_aspect_ratio_policy == "stretch"] * len(order)
+    for axis in itertools.starmap(_Axis, zip(order, lengths, *targets, *bounds, exact, strict=True)):
         if axis.scale == 1 and not crops:
             continue
         x = _coordinates(axis, coordinate_transformation_mode, np.float32 if mode == "nearest" else np.float64)
@@ -97,7 +100,8 @@ def _targets(
 def _coordinates(axis: _Axis, mode: str, dtype: type[np.floating[Any]]) -> np.ndarray:
     """Return where in the input each output lies."""
     length, resized, scale, start, end = map(dtype, (axis.length, axis.resized, axis.scale, axis.start, axis.end))
-    x, half, width = np.arange(axis.resized, dtype=dtype), dtype(0.5), scale * length
+    x, half = np.arange(axis.resized, dtype=dtype), dtype(0.5)
+    width = resized if axis.is_exact else scale * length
     match mode:
         case "half_pixel" | "pytorch_half_pixel":
             return (x + half) / scale - half if resized > 1 or mode == "half_pixel" else np.zeros_like(x)

@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from trueport.backends.tensorflow.kernels.resampling import Axis, coordinates, nearest, taps
-from trueport.frontends.tensorflow._tf import tf
+from trueport.reference.onnx.resize import resize
 
 __all__ = ["resize_readings"]
 
@@ -20,6 +19,14 @@ Setting = Mapping[str, Any]
 _PLACES = ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel")
 _NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 _CROP = "tf_crop_and_resize"
+_DEFAULTS: Setting = {
+    "antialias": 0,
+    "cubic_coeff_a": -0.75,
+    "exclude_outside": 0,
+    "keep_aspect_ratio_policy": "stretch",
+    "nearest_mode": "round_prefer_floor",
+}
+"""Of what a setting leaves out."""
 
 
 def resize_readings(operation: Any) -> Iterator[tuple[str, Callable[[Sequence[Any]], np.ndarray]]]:
@@ -119,15 +126,10 @@ def _taken(rows: np.ndarray, images: np.ndarray, columns: np.ndarray) -> np.ndar
 def _matrix(
     length: int, resized: int, setting: Setting, part: tuple[float, float] | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """How much of each row goes into each new one, and which of these lie outside."""
-    axis = Axis(0, length, resized, resized / length, resized, *(part or ()))
-    # At a tie another precision would choose another pixel: places are float32, as runtimes have them.
-    where = coordinates(axis, setting["coordinate_transformation_mode"], tf.float32)
-    outside = np.asarray((where < 0) | (where > length - 1)) if part else np.zeros(resized, bool)
-    if setting["mode"] == "nearest":
-        return np.eye(length)[np.asarray(nearest(axis, where, setting["nearest_mode"]))], outside
-    coefficient, excluded = setting.get("cubic_coeff_a", 0.0), bool(setting.get("exclude_outside", 0))
-    used = taps(axis, where, setting["mode"], coefficient, False, excluded)
-    made = np.zeros((resized, length))
-    np.add.at(made, (np.arange(resized)[:, None], np.asarray(used.positions)), np.asarray(used.weights, np.float64))
-    return made, outside
+    """How much of each row goes into each new one, and which of these lie outside: what becomes of the unit matrix."""
+    attributes = {**_DEFAULTS, **setting, "axes": [0], "extrapolation_value": np.nan}
+    roi = None if part is None else np.array(part, np.float32)
+    made = resize(np.eye(length), roi, None, np.array([resized]), **attributes)
+    assert made is not None, "the axis has elements"
+    outside = np.isnan(made).any(axis=1)
+    return np.where(outside[:, None], 0.0, made), outside
