@@ -5,36 +5,41 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from trueport.operators.table import OPERATORS
+
 __all__ = ["family"]
 
-_SAME: Mapping[str, str] = {
+_ELSEWHERE: Mapping[str, str] = {
     name: kind
     for kind, names in {
-        "conv": "conv conv2d conv3d depthwiseconv2dnative depthwiseconv2d fusedconv convinteger qlinearconv",
-        "convtranspose": "convtranspose conv2dbackpropinput conv3dbackpropinput transposeconv",
-        "matmul": "matmul gemm batchmatmul fullyconnected matmulinteger einsum qlinearmatmul",
-        "add": "add biasadd addn sum",
-        "averagepool": "averagepool avgpool avgpool3d averagepool2d globalaveragepool mean reducemean",
-        "maxpool": "maxpool maxpool3d maxpool2d globalmaxpool maxpoolwithargmax",
-        "batchnorm": "batchnormalization fusedbatchnorm",
-        "resize": "resize resizebilinear resizenearestneighbor resizebicubic upsample scaleandtranslate",
-        "reducesum": "reducesum sum cumsum",
-        "reducemax": "reducemax max",
-        "reducemin": "reducemin min",
-        "reshape": "reshape flatten squeeze unsqueeze expanddims",
-        "pad": "pad mirrorpad",
-        "slice": "slice stridedslice",
-        "gather": "gather resourcegather gathernd embeddinglookup",
-        "div": "div realdiv floordiv truncatediv",
-        "mod": "mod floormod truncatemod",
-        "sigmoid": "sigmoid logistic",
-        "select": "where select",
-        "while": "loop scan while statelesswhile",
-        "if": "if statelessif cond",
-        "identity": "identity dropout stopgradient",
-        "topk": "topk",
+        "conv": "conv2d conv3d depthwiseconv2dnative depthwiseconv2d",
+        "convtranspose": "conv2dbackpropinput conv3dbackpropinput transposeconv",
+        "matmul": "batchmatmul fullyconnected",
+        "add": "biasadd addn",
+        "averagepool": "avgpool avgpool3d averagepool2d mean",
+        "maxpool": "maxpool3d maxpool2d maxpoolwithargmax",
+        "batchnorm": "fusedbatchnorm",
+        "resize": "resizebilinear resizenearestneighbor resizebicubic scaleandtranslate",
+        "reducesum": "sum",
+        "reducemax": "max",
+        "reducemin": "min",
+        "pad": "mirrorpad",
+        "slice": "stridedslice",
+        "gather": "resourcegather embeddinglookup",
+        "div": "realdiv floordiv truncatediv",
+        "mod": "floormod truncatemod",
+        "sigmoid": "logistic",
+        "select": "select",
+        "while": "statelesswhile",
+        "if": "statelessif cond",
+        "identity": "stopgradient",
     }.items()
     for name in names.split()
+}
+"""Names in TensorFlow and TFLite, which go before ONNX's where both have one: TensorFlow's Sum reduces."""
+_SAME: Mapping[str, str] = {
+    **{known.name.lower(): known.family for known in OPERATORS.values() if known.family},
+    **_ELSEWHERE,
 }
 _VERSION = re.compile(r"v\d+$")
 

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from trueport.ir.artifact import InnerValue
+from trueport.operators.record import Trait
+from trueport.operators.table import with_trait
 from trueport.reference.walk import Place, Walkable
 from trueport.runtimes.base import Model, Operation
 from trueport.verifying.align.families import family
@@ -27,7 +29,8 @@ _CHUNK = 64
 """Values that are fetched at once to be recognized."""
 _CLOSE = 1e-2
 """A relative distance up to which numbers are taken to be the same value's."""
-_MOVES = frozenset({"Cast", "Dropout", "ExpandDims", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"})
+_MOVES = frozenset(known.name for known in with_trait(Trait.SAME_NUMBERS))
+"""Operators of ONNX and TensorFlow, which have these names in common."""
 _STILL = frozenset({"Const", "Constant", "Placeholder", "ReadVariableOp", "NoOp", "VarHandleOp"})
 
 

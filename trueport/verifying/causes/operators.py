@@ -7,47 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from trueport.operators.record import Confusable
+from trueport.operators.table import OPERATORS, facts_of
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.verifying.causes.hypothesis import replaced
 
 __all__ = ["other_operators", "passed_through"]
 
-_UNARY = tuple(
-    """Abs Ceil Celu Elu Erf Exp Floor Gelu HardSigmoid HardSwish Identity LeakyRelu Log Mish Neg Reciprocal Relu Round
-    Selu Sigmoid Sign Softplus Softsign Sqrt Swish Tanh ThresholdedRelu""".split()  # noqa: SIM905
-)
-_BINARY = tuple(
-    """Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or Pow Sub
-    Xor""".split()  # noqa: SIM905
-)
-_REDUCTIONS = tuple(
-    """ReduceL1 ReduceL2 ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum
-    ReduceSumSquare""".split()  # noqa: SIM905
-)
-_POOLS = ("AveragePool", "MaxPool")
-_GLOBAL_POOLS = ("GlobalAveragePool", "GlobalMaxPool")
-_ALONG = ("Softmax", "LogSoftmax", "Hardmax")
-_FAMILIES = (_UNARY, _BINARY, _REDUCTIONS, _POOLS, _GLOBAL_POOLS, _ALONG)
+_WITH_ATTRIBUTES = frozenset({Confusable.REDUCTION, Confusable.POOL, Confusable.ALONG})
+"""Their operators have the same attributes."""
 
 
 def other_operators(case: NodeCase) -> Iterator[Hypothesis]:
     """What other operators would give on the same inputs."""
     yield from _roundings(case)
     attributes = {name: attr.value for name, attr in case.node.attributes.items()}
-    for family in _FAMILIES:
-        if case.node.op_type not in family or case.node.domain:
-            continue
-        for op in family:
-            if op != case.node.op_type:
-                given = attributes if family in (_REDUCTIONS, _POOLS, _ALONG) else {}
-                words = f"it behaves as {op}, the source has {case.node.op_type}"
-                yield Hypothesis("operator", words, replaced(case, op, _present(case), **_fitting(op, given)))
-        if family is _UNARY:
-            yield Hypothesis(
-                "operator", "it behaves as a Relu that is clipped at 6", lambda: np.clip(case.inputs[0], 0, 6)
-            )
-            tanh = replaced(case, "Gelu", _present(case), approximate="tanh")
-            yield Hypothesis("operator", "it behaves as Gelu with the tanh formula", tanh)
+    group = facts_of(case.node).confusable
+    for op in sorted(known.name for known in OPERATORS.values() if group and known.confusable is group):
+        if op != case.node.op_type:
+            given = attributes if group in _WITH_ATTRIBUTES else {}
+            words = f"it behaves as {op}, the source has {case.node.op_type}"
+            yield Hypothesis("operator", words, replaced(case, op, _present(case), **_fitting(op, given)))
+    if group is Confusable.UNARY:
+        yield Hypothesis("operator", "it behaves as a Relu that is clipped at 6", lambda: np.clip(case.inputs[0], 0, 6))
+        tanh = replaced(case, "Gelu", _present(case), approximate="tanh")
+        yield Hypothesis("operator", "it behaves as Gelu with the tanh formula", tanh)
 
 
 def _present(case: NodeCase) -> list[Any]:

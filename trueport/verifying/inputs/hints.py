@@ -14,15 +14,13 @@ import onnx_ir as ir
 
 from trueport.ir.build import known_array
 from trueport.ir.marks import borders_are_open
+from trueport.operators.record import Decision, Role, Trait
+from trueport.operators.table import facts_of
 
 __all__ = ["Hints", "graph_hints", "hints_of"]
 
 Dim = int | str
 
-_NEUTRAL = frozenset(
-    {"Cast", "Clip", "Concat", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze"}
-)
-"""Operators behind which an integer is still the index it was."""
 _MAX_BOUNDARIES = 64
 
 
@@ -58,12 +56,13 @@ def hints_of(value: ir.Value) -> Hints:
     """Follow an input through the graph."""
     hints = Hints()
     for node, index in _users(value):
-        role = _ROLES.get((node.op_type, index))
-        if role and not node.domain:
-            hints.role = hints.role or role
-        learn = _LEARN.get((node.op_type, index))
-        if learn and not node.domain:
-            learn(node, hints)
+        operator = facts_of(node)
+        role = operator.role(index)
+        hints.role = hints.role or _WORDS.get(role, "")
+        if role in _LEARN:
+            _LEARN[role](node, hints)
+        if operator.decides is not None and index in operator.decides.inputs:
+            hints.boundaries += _boundaries(node, operator.decides)
     del hints.boundaries[_MAX_BOUNDARIES:]
     return hints
 
@@ -73,39 +72,27 @@ def _users(value: ir.Value) -> Iterator[tuple[ir.Node, int]]:
     while waiting:
         for node, index in waiting.pop().uses():
             yield node, index
-            if node.op_type in _NEUTRAL and not node.domain and index == 0 and node.outputs[0] not in seen:
+            stays = index == 0 and facts_of(node).has(Trait.KEEPS_INDEX)
+            if stays and node.outputs[0] not in seen:
                 seen.add(node.outputs[0])
                 waiting.append(node.outputs[0])
 
 
-_ROLES: Mapping[tuple[str, int], str] = {
-    ("Reshape", 1): "shape",
-    ("Expand", 1): "ones",
-    ("ConstantOfShape", 0): "extent",
-    ("Tile", 1): "extent",
-    ("Resize", 2): "scales",
-    ("Upsample", 1): "scales",
-    ("Dropout", 1): "share",
-    ("Dropout", 2): "off",  # in training its values are random
-    ("OneHot", 1): "extent",
-    ("TopK", 1): "ones",
-    ("Loop", 0): "extent",
-    ("Range", 0): "start",
-    ("Range", 1): "end",
-    ("Range", 2): "step",
-    ("Slice", 1): "start",
-    ("Slice", 2): "end",
-    ("Slice", 3): "axes",
-    ("Slice", 4): "step",
-    ("Pad", 1): "start",
-    ("Squeeze", 1): "axes",
-    ("Unsqueeze", 1): "axes",
-    ("Split", 1): "ones",
-    ("If", 0): "branch",
-    ("Loop", 1): "branch",
-    **{(f"Reduce{kind}", 1): "axes" for kind in ("Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "LogSumExp")},
+_WORDS: Mapping[Role, str] = {
+    Role.SHAPE: "shape",
+    Role.EXTENT: "extent",
+    Role.COUNT: "ones",
+    Role.SCALES: "scales",
+    Role.START: "start",
+    Role.END: "end",
+    Role.STEP: "step",
+    Role.AXES: "axes",
+    Role.RATIO: "share",
+    Role.TRAINING: "off",  # in training its values are random
+    Role.BRANCH: "branch",
+    Role.GOES_ON: "branch",
 }
-"""Parameters that a model takes as inputs."""
+"""Parameters that a model takes as inputs: not every number can play these parts."""
 
 
 def _axis(node: ir.Node, default: int = 0) -> int:
@@ -165,60 +152,43 @@ def _divides(node: ir.Node, hints: Hints) -> None:
     hints.divides = True
 
 
-def _quantized(node: ir.Node, hints: Hints) -> None:
+def _boundaries(node: ir.Node, decides: Decision) -> Iterator[float]:
+    """Yield the values at which a node decides."""
+    yield from decides.points
+    if decides.attribute is not None:
+        name, default = decides.attribute
+        point = node.attributes[name].as_float() if name in node.attributes else default
+        yield from (-point, point)
+    if decides.steps and not borders_are_open(node):
+        yield from _ties(node)
+    if decides.operands:
+        yield from _constants(node)
+
+
+def _ties(node: ir.Node) -> Iterator[float]:
     scale = known_array(node.inputs[1])
-    if scale is not None and scale.size and not borders_are_open(node):
+    if scale is not None and scale.size:
         steps = [float(step) for step in np.unique(scale.astype(np.float64).ravel())[:4]]
-        hints.boundaries += [(place + 0.5) * step for step in steps for place in range(-4, 4)]
+        yield from ((place + 0.5) * step for step in steps for place in range(-4, 4))
 
 
-def _constants(node: ir.Node, hints: Hints) -> None:
-    """The other operands: a bound, or what it is compared with."""
+def _constants(node: ir.Node) -> Iterator[float]:
+    """Yield the other operands: a bound, or what it is compared with."""
     for other in node.inputs:
         array = known_array(other)
         if array is not None and array.dtype.kind in "fiu" and 0 < array.size <= _MAX_BOUNDARIES:
             finite = array.astype(np.float64).ravel()
-            hints.boundaries += [float(number) for number in finite[np.isfinite(finite)]]
+            yield from (float(number) for number in finite[np.isfinite(finite)])
 
 
-def _at(*places: float) -> Callable[[ir.Node, Hints], None]:
-    return lambda _, hints: hints.boundaries.extend(places)
-
-
-def _by_attribute(name: str, default: float) -> Callable[[ir.Node, Hints], None]:
-    def learn(node: ir.Node, hints: Hints) -> None:
-        place = node.attributes[name].as_float() if name in node.attributes else default
-        hints.boundaries += [-place, place]
-
-    return learn
-
-
-_HALVES = tuple(step + 0.5 for step in range(-3, 3))
-_WHOLES = tuple(float(step) for step in range(-2, 3))
-_LEARN: Mapping[tuple[str, int], Callable[[ir.Node, Hints], None]] = {
-    ("Gather", 1): _indexes,
-    ("GatherElements", 1): _indexes,
-    ("ScatterElements", 1): _indexes,
-    ("GatherND", 1): _indexes_all,
-    ("ScatterND", 1): _indexes_all,
-    ("OneHot", 0): _one_hot,
-    ("ReverseSequence", 1): _lengths,
-    **{(kind, 4): _lengths for kind in ("LSTM", "GRU", "RNN")},
-    ("Attention", 6): _padded_lengths,
-    ("Resize", 3): _resizes,
-    ("AffineGrid", 1): _sizes_a_grid,
-    ("Div", 1): _divides,
-    ("Mod", 1): _divides,
-    ("QuantizeLinear", 0): _quantized,
-    ("Clip", 0): _constants,
-    **{(op, place): _constants for op in ("Max", "Min") for place in (0, 1)},
-    **{(op, p): _constants for op in ("Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Equal") for p in (0, 1)},
-    **{(op, 0): _at(0.0) for op in ("Relu", "LeakyRelu", "Elu", "Selu", "Celu", "PRelu", "Sign", "Abs", "Sqrt", "Log")},
-    ("HardSigmoid", 0): _at(-2.5, 2.5),
-    ("HardSwish", 0): _at(-3.0, 3.0),
-    ("ThresholdedRelu", 0): _by_attribute("alpha", 1.0),
-    ("Shrink", 0): _by_attribute("lambd", 0.5),
-    ("Round", 0): _at(*_HALVES),
-    **{(op, 0): _at(*_WHOLES) for op in ("Floor", "Ceil", "Cast")},
+_LEARN: Mapping[Role, Callable[[ir.Node, Hints], None]] = {
+    Role.INDEX: _indexes,
+    Role.INDEX_TUPLE: _indexes_all,
+    Role.CLASS: _one_hot,
+    Role.LENGTHS: _lengths,
+    Role.PADDED_LENGTHS: _padded_lengths,
+    Role.SIZES: _resizes,
+    Role.GRID_SIZES: _sizes_a_grid,
+    Role.DIVISOR: _divides,
 }
-"""What an operator's input says about the number that is fed."""
+"""What the role of an input says about the number that is fed."""
