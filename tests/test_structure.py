@@ -8,6 +8,9 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import onnx
+import pytest
+
 import trueport
 
 ROOT = Path(trueport.__file__).parent
@@ -147,7 +150,6 @@ def imports_what_is_judged(path: Path) -> Iterator[str]:
 
 def test_the_verifier_imports_nothing_of_what_it_judges() -> None:
     known = {
-        "reference/tensorflow/resize_readings.py": "coordinates of Resize",
     }
     assert {found.split(":")[0] for found in violations(imports_what_is_judged)} == set(known)
 
@@ -260,3 +262,112 @@ def test_no_folder_hides_a_function() -> None:
     """A submodule's name becomes an attribute of the package when it is imported."""
     rooms = {path.stem for path in ROOT.iterdir()}
     assert not {"convert", "check", "verify", "load", "run"} & rooms
+
+
+CONTAINERS = (ast.Tuple, ast.List, ast.Set, ast.Dict, ast.MatchOr, ast.BinOp, ast.Starred, ast.MatchValue)
+"""Expressions that hold names; a union or a sum of tables is one table."""
+CONSTRUCTORS = {"dict", "frozenset", "fromkeys", "list", "MappingProxyType", "set", "split", "tuple"}
+TABLES_OF_THEIR_OWN = {
+    "backends/onnx/amend.py": "replacements by operator: implementations",
+    "backends/onnx/oldest.py": "kernels that one release of ONNX Runtime lacks: the target's own",
+    "backends/onnx/opset.py": "operators that this target replaces for an older release, each with its reason",
+    "backends/tensorflow/kernels/recurrence.py": "activations by name: implementations",
+    "frontends/tensorflow/shared/affine_sizes.py": "arithmetic on sizes by operator: implementations",
+    "frontends/tensorflow/translate/folding.py": "TensorFlow's operations, some of which have the names of ONNX's",
+    "frontends/torch/exporter/faults.py": "what an exporter computes, in NumPy: implementations",
+    "passes/dims.py": "operators on sizes that are known in part: implementations",
+    "passes/simplify.py": "when a node does nothing, by operator: implementations",
+    "reference/onnx/evaluate.py": "how bodies are walked: implementations",
+    "reference/onnx/kernels.py": "operators in NumPy: implementations",
+    "reference/tensorflow/misreadings.py": "TensorFlow's operations, some of which have the names of ONNX's",
+}
+"""Files that may name three operators of ONNX or more in one place, and why that is no fact about them."""
+HANDLERS = ("operators/", "formulas/", "passes/upgrade/", "passes/lower/", "passes/recognize/")
+
+
+def operator_names(node: ast.AST, known: frozenset[str]) -> set[str]:
+    """Return the operators that an expression lists: in a literal, a constructor's arguments, or words of a text."""
+    if isinstance(node, ast.Constant):
+        words = node.value.split() if isinstance(node.value, str) else []
+        found = known.intersection(words)
+        return set(found) if len(words) == 1 or len(found) > 2 else set()
+    called = getattr(node.func, "id", getattr(node.func, "attr", "")) if isinstance(node, ast.Call) else ""
+    if isinstance(node, CONTAINERS) or called in CONSTRUCTORS:
+        inner = (part for child in ast.iter_child_nodes(node) for part in unwrapped(child))
+        return {name for part in inner for name in operator_names(part, known)}
+    return set()
+
+
+def unwrapped(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what an attribute is taken of (the text of ``"A B".split``), else the node itself."""
+    yield node.value if isinstance(node, ast.Attribute) else node
+
+
+def operator_tables(code: str, known: frozenset[str]) -> list[tuple[int, set[str]]]:
+    """Return lines and names of all tables of three or more operators in a module's code, docstrings left out."""
+    tree = ast.parse(code)
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found, waiting = [], [tree]
+    while waiting:
+        node: ast.AST = waiting.pop()
+        names = operator_names(node, known) if id(node) not in texts else set()
+        if len(names) > 2:
+            found.append((getattr(node, "lineno", 0), names))
+        elif id(node) not in texts:
+            waiting += ast.iter_child_nodes(node)
+    return found
+
+
+def known_operators() -> frozenset[str]:
+    return frozenset(schema.name for schema in onnx.defs.get_all_schemas_with_history())
+
+
+def test_facts_about_operators_have_one_home() -> None:
+    """No table of three or more operators of ONNX outside of `operators` and the handlers."""
+    known = known_operators()
+    tables = {}
+    for path in FILES:
+        name = path.relative_to(ROOT).as_posix()
+        if (
+            not name.startswith(HANDLERS)
+            and "/ops/" not in name
+            and (found := operator_tables(path.read_text(), known))
+        ):
+            tables[name] = found
+    assert not {name: found for name, found in tables.items() if name not in TABLES_OF_THEIR_OWN}
+    assert not set(TABLES_OF_THEIR_OWN) - set(tables), "these need no exception any more"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'A = {"Add", "Mul", "Sub"}',
+        'A = frozenset({"Add", "Mul"} | {"Sub"})',
+        'A = ("Add", *("Mul", "Sub"))',
+        'A = {("Add", 1): f, ("Mul", 0): f, ("Sub", 1): f}',
+        'A = dict.fromkeys(["Add", "Mul", "Sub"], 1)',
+        'A = "Add Mul Sub".split()',
+        'A = """Add Mul\\n Sub"""',
+        'def f(op):\n    return op in ("Add", "Mul", "Sub")',
+        'match op:\n    case "Add" | "Mul" | "Sub":\n        pass',
+    ],
+)
+def test_tables_of_operators_are_found(code: str) -> None:
+    assert [names for _, names in operator_tables(code, known_operators())] == [{"Add", "Mul", "Sub"}]
+
+
+@pytest.mark.parametrize(
+    "code", ['A = {"Add", "Mul"}', '"""Add Mul Sub"""', 'f("Add"), f("Mul"), f("Sub")', 'A = ("add", "mul", "sub")']
+)
+def test_other_lists_are_no_tables_of_operators(code: str) -> None:
+    assert not operator_tables(code, known_operators())
+
+
+def test_keras_to_onnx_does_not_load_the_tensorflow_backend() -> None:
+    code = (
+        "import sys\n"
+        "import trueport.sources.tensorflow, trueport.backends.onnx.target, trueport.pipeline\n"
+        "import trueport.verifying.verify, trueport.verifying.locate.locate_and_explain, trueport.verifying.reproduce.reproducer\n"
+        "print(*[name for name in sys.modules if name.startswith('trueport.backends.tensorflow')])"
+    )
+    assert fresh_python(code) == ""
