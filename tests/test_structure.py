@@ -149,9 +149,7 @@ def imports_what_is_judged(path: Path) -> Iterator[str]:
 
 
 def test_the_verifier_imports_nothing_of_what_it_judges() -> None:
-    known = {
-    }
-    assert {found.split(":")[0] for found in violations(imports_what_is_judged)} == set(known)
+    assert not violations(imports_what_is_judged)
 
 
 def sizes(path: Path) -> Iterator[str]:
