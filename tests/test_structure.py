@@ -365,7 +365,8 @@ def test_keras_to_onnx_does_not_load_the_tensorflow_backend() -> None:
     code = (
         "import sys\n"
         "import trueport.sources.tensorflow, trueport.backends.onnx.target, trueport.pipeline\n"
-        "import trueport.verifying.verify, trueport.verifying.locate.locate_and_explain, trueport.verifying.reproduce.reproducer\n"
+        "import trueport.verifying.verify, trueport.verifying.locate.locate_and_explain\n"
+        "import trueport.verifying.reproduce.reproducer\n"
         "print(*[name for name in sys.modules if name.startswith('trueport.backends.tensorflow')])"
     )
     assert fresh_python(code) == ""
