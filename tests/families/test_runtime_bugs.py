@@ -25,9 +25,13 @@ from onnx import TensorProto, numpy_helper
 
 from tests.cells import grid
 from trueport.backends.onnx.runtime_bugs import BUGS, avoid_runtime_bugs
+from trueport.backends.tensorflow.registry import registry as onnx_operators
+from trueport.fidelity import Verdict
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.passes.lower.model import lower_model
 from trueport.pipeline import convert_file
+from trueport.verifying.judge.budget import allowed_ulps
+from trueport.verifying.judge.summed_bounds import compare_outputs
 
 _RNG = np.random.default_rng(8)
 _OPSET = 21
@@ -202,4 +206,6 @@ def test_the_stem_of_a_residual_network(tmp_path: Path) -> None:
     convert_file(model, tmp_path / "model.onnx", verify=False)
     session = ort.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
     data = _RNG.normal(size=(3, 16, 16, 3)).astype(np.float32)
-    np.testing.assert_allclose(session.run(None, {"x": data})[0], np.asarray(model(data)), rtol=1e-5, atol=1e-5)
+    allowed = allowed_ulps(ir.from_proto(onnx.load(tmp_path / "model.onnx")), onnx_operators())
+    result = compare_outputs("output", np.asarray(model(data)), session.run(None, {"x": data})[0], allowed)
+    assert result.verdict == Verdict.FAITHFUL, result
