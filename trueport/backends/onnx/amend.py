@@ -162,21 +162,34 @@ def _largest(op: Inserter) -> ir.Value:
     assert data.dtype is not None
     if data.dtype.is_floating_point():
         return extreme_of_floats(op)
+    largest = int(op.node.op_type == "ReduceMax")
     if data.dtype == _D.UINT32:
-        made = again(op, op.Cast(data, to=_D.DOUBLE.value), op.node.op_type)
-        return op.Cast(made, to=_D.UINT32.value)
+        return _largest_by_doubles(op, data, largest)
     axes = _axes(op.node)
     assert axes is not None
-    largest = int(op.node.op_type == "ReduceMax")
-    limits = np.iinfo(data.dtype.numpy())
-    # Of nothing the largest is the smallest number, which is never chosen before another.
-    end = op.like(limits.min if largest else limits.max, data)
+    end = op.like(_of_nothing(data, largest), data)
     made = data
     for axis in axes:
         assert made.shape is not None
-        some = made if isinstance(made.shape[axis], int) else _with_end(op, made, axis, end)
+        size = made.shape[axis]
+        some = made if isinstance(size, int) and size > 0 else _with_end(op, made, axis, end)
         made, _ = op.several(2).TopK(some, [1], axis=axis, largest=largest, sorted=0)
     return _without_axes(op, made, axes)
+
+
+def _largest_by_doubles(op: Inserter, data: ir.Value, largest: int) -> ir.Value:
+    """Emit the extreme of 32 bits as doubles; of nothing it is infinite, and a limit of the type."""
+    made = again(op, op.Cast(data, to=_D.DOUBLE.value), op.node.op_type)
+    limit = op.like(_of_nothing(data, largest), made)
+    made = op.Max(made, limit) if largest else op.Min(made, limit)
+    return op.Cast(made, to=_D.UINT32.value)
+
+
+def _of_nothing(data: ir.Value, largest: int) -> int:
+    """Return the extreme of no element: the type's other limit, which is never chosen before another element."""
+    assert data.dtype is not None
+    limits = np.iinfo(data.dtype.numpy())
+    return int(limits.min if largest else limits.max)
 
 
 def _with_end(op: Inserter, data: ir.Value, axis: int, end: ir.Value) -> ir.Value:
