@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from trueport.backends.onnx.opset import passes_to_opset
 from trueport.backends.tensorflow.registry import registry
-from trueport.passes.outgoing import FOR_ONNX
+from trueport.passes.outgoing import FOR_ONNX, OLDEST_OPSET
 from trueport.passes.pass_list import Fact, Kept, PassList
 from trueport.passes.pipeline import CANONICALIZE, passes_for_tensorflow
 from trueport.passes.settle import SETTLE
@@ -24,7 +25,7 @@ and compares what each says that it keeps.
 
 def passes_page() -> str:
     """Every list of passes with the reasons for their order, and the words that it uses."""
-    lists = (CANONICALIZE, passes_for_tensorflow(registry()), SETTLE, FOR_ONNX)
+    lists = (CANONICALIZE, passes_for_tensorflow(registry()), SETTLE, FOR_ONNX, passes_to_opset(OLDEST_OPSET, ()))
     words = ["## Words", "", "| word | meaning |", "| --- | --- |", *_meanings(Fact), *_meanings(Kept)]
     return "\n".join([_INTRODUCTION, *(line for one in lists for line in _table(one)), *words]) + "\n"
 

@@ -78,7 +78,7 @@ def _fitted(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
     LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(lowered)
     lacks = lacking(cpu_kernels(), opset)
     amend(lowered, lacks)
-    lower_model(lowered, opset, apart=lacks)
+    lower_model(lowered, opset, always_expand=lacks)
     fit_kernels(lowered, cpu_kernels())
     made = to_proto(lowered)
     onnx.checker.check_model(made, full_check=True)

@@ -125,7 +125,7 @@ def _written(shown: _Shown, folder: Path, *, avoided: bool) -> Path:
     model = ir.from_proto(shown.model())
     if avoided:
         assert avoid_runtime_bugs(model) == 1
-    lower_model(model, _OPSET, apart=lambda _: False)
+    lower_model(model, _OPSET, always_expand=lambda _: False)
     path = folder / "model.onnx"
     onnx.save(ir.to_proto(model), path)
     return path

@@ -106,7 +106,7 @@ def _lowered(model: ir.Model, opset: int) -> onnx.ModelProto:
     """As the route does it; valid, stamped and runnable."""
     lacks = lacking(cpu_kernels(), opset)
     amend(model, lacks)
-    lower_model(model, opset, apart=lacks)
+    lower_model(model, opset, always_expand=lacks)
     fit_kernels(model, cpu_kernels())
     made = to_proto(model)
     assert {i.domain: i.version for i in made.opset_import}.items() <= opsets_of_time(opset).items()

@@ -11,12 +11,14 @@ import pytest
 
 from tests.passes.layouts import feeds_of
 from tests.passes.run_models import run_ort
+from trueport.backends.onnx.opset import passes_to_opset
 from trueport.backends.tensorflow.registry import registry
 from trueport.passes.inputs import settle_defaults
 from trueport.passes.outgoing import FOR_ONNX
 from trueport.passes.pass_list import Fact, Kept, Pass, PassList
 from trueport.passes.pipeline import CANONICALIZE, canonicalize, passes_for_tensorflow
 from trueport.passes.settle import SETTLE
+from trueport.runtimes.ort_kernels import cpu_kernels
 
 _OPSET = 21
 """The models use no operator that has changed in more than its types since: ONNX Runtime runs them at this one."""
@@ -143,6 +145,7 @@ def test_what_passes_keep_on_the_way_to_onnx(name: str):
     model = source(name)
     canonicalize(model)
     check(FOR_ONNX, model)
+    check(passes_to_opset(_OPSET, cpu_kernels()), model)
 
 
 def test_a_list_is_not_built_without_what_a_pass_needs():

@@ -23,6 +23,7 @@ class Fact(Enum):
     KNOWN = "what depends on constants and known sizes alone is computed"
     SIMPLE = "nodes that do nothing are removed, paddings are joined"
     LAYOUTS = "each node has its order of axes"
+    WRITTEN = "the opset is the one that a file is written at"
 
 
 class Kept(Enum):

@@ -28,9 +28,10 @@ from trueport.ir.widening import Kernel, type_name
 from trueport.passes.lower.model import lower_model, take_back, try_back
 from trueport.passes.lower.times import opset_with, opsets_of_time
 from trueport.passes.outgoing import NEWEST_OPSET, OLDEST_OPSET
+from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
 from trueport.runtimes.ort_kernels import readable_opset
 
-__all__ = ["settle_opset"]
+__all__ = ["passes_to_opset", "settle_opset"]
 
 _OTHER_FORMS: Mapping[str, str] = {
     "BitCast": "between integers a Cast keeps the bits; others are refused",
@@ -49,7 +50,7 @@ def settle_opset(model: ir.Model, opset: int | None, kernels: Sequence[Kernel]) 
     Returns the nodes that need more than the oldest runtime, if no opset was asked for.
     """
     newest = min(NEWEST_OPSET, readable_opset())
-    _bring(model, opset or newest_opset(model, kernels, newest, OLDEST_OPSET), kernels)
+    passes_to_opset(opset or newest_opset(model, kernels, newest, OLDEST_OPSET), kernels).run(model)
     if opset is not None:
         return ()
     known = kernels_of_oldest(kernels)
@@ -61,12 +62,45 @@ def settle_opset(model: ir.Model, opset: int | None, kernels: Sequence[Kernel]) 
     return needs
 
 
-def _bring(model: ir.Model, opset: int, kernels: Sequence[Kernel]) -> None:
+def passes_to_opset(opset: int, kernels: Sequence[Kernel]) -> PassList:
+    """Return the passes from the canonical opset to one that is written, for a runtime that has these kernels."""
     lacks = lacking(kernels, opset)
-    amend(model, lacks)
-    avoid_runtime_bugs(model)
-    lower_model(model, opset, apart=lacks)
-    fit_kernels(model, kernels)
+    return PassList(
+        "To an opset of ONNX",
+        (
+            Pass(
+                "amend operators",
+                lambda model: amend(model, lacks),
+                "first: what takes an operator's place is written for the canonical opset",
+                needs=(Fact.CANONICAL, Fact.SHAPES),
+                keeps=EXACT,
+            ),
+            Pass(
+                "avoid bugs of runtimes",
+                avoid_runtime_bugs,
+                "after amending, which may build what a bug is about; at the canonical opset, like the pass before",
+                needs=(Fact.CANONICAL, Fact.SHAPES),
+                keeps=EXACT,
+            ),
+            Pass(
+                "lower the opset",
+                lambda model: lower_model(model, opset, always_expand=lacks),
+                "after all that is written for the canonical opset",
+                needs=(Fact.CANONICAL, Fact.SHAPES),
+                ensures=(Fact.WRITTEN,),
+                ends=(Fact.CANONICAL,),
+                keeps=EXACT,
+            ),
+            Pass(
+                "fit kernels",
+                lambda model: fit_kernels(model, kernels),
+                "last: for which types there are kernels depends on the opset",
+                needs=(Fact.WRITTEN,),
+                keeps=EXACT,
+            ),
+        ),
+        given=(Fact.ORIGINS, Fact.CANONICAL, Fact.INITIALIZERS, Fact.SHAPES),
+    )
 
 
 def _needs(model: ir.Model, known: Sequence[Kernel]) -> tuple[Hit, ...]:

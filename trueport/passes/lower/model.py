@@ -36,17 +36,17 @@ _MAX_NESTED_BODIES = 8
 _MAX_FOLDING_ROUNDS = 8
 
 
-def lower_model(model: ir.Model, opset: int, *, apart: Callable[[ir.Node], bool] = lambda _: False) -> None:
+def lower_model(model: ir.Model, opset: int, *, always_expand: Callable[[ir.Node], bool] = lambda _: False) -> None:
     """Bring a model, in place, from the canonical opsets to an older one of ONNX and to what went with it.
 
-    ``apart``: which nodes are replaced by their bodies in any case, if they have one.
+    ``always_expand``: which nodes are replaced by their bodies in any case, if they have one.
     """
     wanted = _before_retirement(model, opsets_of_time(opset))
     if any(value.type is None for node in model.graph.all_nodes() for value in node.outputs):
         infer_shapes(model)  # which form a node takes hangs on its types
     for _ in range(_MAX_NESTED_BODIES):
         if not expand_functions(
-            model, lambda node: _has_graphs(node) or not (apart(node) or needs_body(node, wanted)), raise_opsets
+            model, lambda node: _has_graphs(node) or not (always_expand(node) or needs_body(node, wanted)), raise_opsets
         ):
             break
         LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
