@@ -30,7 +30,7 @@ from trueport.ir.schemas import CANONICAL_OPSETS, history
 from trueport.mapping.bind import bind_by_schema, bind_by_signature
 from trueport.passes.layout.decide import subgraphs_of
 
-__all__ = ["ABSENT", "Course", "Direction", "Replacement", "Step", "listed_steps"]
+__all__ = ["ABSENT", "Adapter", "Course", "Direction", "Replacement", "Step", "listed_steps"]
 
 Adapter = Callable[..., Any]
 _A = TypeVar("_A", bound=Adapter)
@@ -154,7 +154,7 @@ class Course(ABC):
             if step is None:
                 self.relabel(node, schema, following)
                 continue
-            made = self._replace(node, schema, *step)
+            made = self.replace(node, schema, *step)
             if not is_noted and [new.op_type for new in made] != [node.op_type]:
                 self.note_change(node, schema)
                 is_noted = True
@@ -164,7 +164,8 @@ class Course(ABC):
         for new in self.arrive(node, is_noted=is_noted):
             self._walk_node(new, is_noted=True)
 
-    def _replace(self, node: ir.Node, schema: OpSchema | None, end: int, adapter: Adapter) -> Sequence[ir.Node]:
+    def replace(self, node: ir.Node, schema: OpSchema | None, end: int, adapter: Adapter) -> Sequence[ir.Node]:
+        """Let what an adapter builds take a node's place; return the new nodes."""
         op = self.replacement(node, schema, end)
         bound = bind_by_schema(node, schema) if schema else bind_by_signature(node, adapter)
         made = bound.call(adapter, op, lambda value: value)

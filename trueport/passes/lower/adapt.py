@@ -32,7 +32,7 @@ from trueport.ir.widening import Signature, allows, widen
 from trueport.mapping.bind import attribute_defaults, attribute_value
 from trueport.passes.lower.relabels import NO_FORM
 from trueport.passes.lower.times import opset_with
-from trueport.passes.opset_steps import ABSENT, Course, Direction
+from trueport.passes.opset_steps import ABSENT, Adapter, Course, Direction
 
 __all__ = [
     "ABSENT",
@@ -92,10 +92,10 @@ class Downgrade(Inserter):
         same = node.op_type == self.node.op_type and node.domain == self.node.domain and self._old != ABSENT
         try:
             super()._infer(node, schema_at(node.op_type, node.domain, self._old) if same else schema)
-        except ValidationError as error:
+        except ValidationError:
             # A type that the old version does not take is seen to when the node stands.
             if not same:
-                raise self.fail(f"what would take its place does not take {_types(self.node)}") from error
+                raise
         if same and any(value.type is None for value in node.outputs):
             for value, before in zip(node.outputs, self.node.outputs, strict=False):
                 value.type, value.shape = before.type, before.shape
@@ -162,6 +162,14 @@ class _Lowering(Course):
     def replacement(self, node: ir.Node, schema: OpSchema | None, end: int) -> Downgrade:
         assert schema is not None
         return Downgrade(self._shop, node, schema, end)
+
+    def replace(self, node: ir.Node, schema: OpSchema | None, end: int, adapter: Adapter) -> Sequence[ir.Node]:
+        try:
+            return super().replace(node, schema, end, adapter)
+        except ValidationError as error:
+            assert schema is not None
+            why = f"what would take its place does not take {_types(node)}"
+            raise _refusal(node, schema.since_version, why) from error
 
     def note_change(self, node: ir.Node, schema: OpSchema | None) -> None:
         assert schema is not None
