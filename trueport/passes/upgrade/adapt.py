@@ -195,11 +195,8 @@ class _Upgrading(Course):
 
     def changes(self, node: ir.Node) -> bool:
         """True if an adapter changes the node."""
-        wanted = self.wanted.get(node.domain)
-        return wanted is not None and any(self._is_real(node, schema) for schema, _ in UP.path(node, wanted))
-
-    def _is_real(self, node: ir.Node, schema: OpSchema | None) -> bool:
-        if UP.adapter(node, schema) is not None:
-            return True
-        self.relabel(node, schema, None)
+        for schema, following in UP.path(node, self.wanted[node.domain]) if node.domain in self.wanted else ():
+            if UP.adapter(node, schema) is not None:
+                return True
+            self.relabel(node, schema, following)
         return False
