@@ -12,7 +12,9 @@ import pytest
 
 from trueport.fidelity import APPROXIMATE, BITWISE, EXACT, LOSSY, UNSUPPORTED, Limit, ulps
 from trueport.mapping.declare import OpMapping, declared_by, maps
-from trueport.mapping.registry import Registry, build
+from trueport.mapping.registry import RECORDS, Registry, build
+from trueport.operators.record import Kind, Randomness, Role
+from trueport.operators.table import facts
 
 FLOAT, DOUBLE = ir.DataType.FLOAT, ir.DataType.DOUBLE
 
@@ -155,3 +157,33 @@ def test_an_exact_promise_has_a_bound() -> None:
     assert declared("Acme", domain="com.acme").error == ulps(1)
     assert declared(error=ulps(2)).error == ulps(2)
     assert declared(fidelity=BITWISE).error is None
+
+
+def test_facts_are_those_of_the_record_unless_declared() -> None:
+    registry = Registry.of("test", [declared("Clip", error=ulps(3), static=(), audited=13)])
+    clip = registry.facts("Clip")
+    assert (clip.error, clip.role(0), clip.role(1)) == (ulps(3), Role.DATA, Role.DATA)
+    assert clip.kind is facts("Clip").kind
+    assert registry.facts("Relu") is facts("Relu")
+    assert RECORDS.facts("Clip").role(1).is_parameter
+    assert not registry.facts("Acme", "com.acme").is_known
+
+
+def test_a_users_operator_is_known_by_its_declaration() -> None:
+    @maps("Acme", domain="com.acme", static=("scale",), random=True, error=ulps(5))
+    def acme(t: Any, x: Any, scale: Any) -> Any:
+        return x
+
+    found = Registry.of("test", declared_by(acme)).facts("Acme", "com.acme")
+    assert (found.kind, found.error, found.random) == (Kind.CUSTOM, ulps(5), Randomness.ALWAYS)
+    assert [found.role(index) for index in range(3)] == [Role.DATA, Role.PARAMETER, Role.PARAMETER]
+    assert Registry.of("test", [declared("Acme", fidelity=BITWISE)]).facts("Acme").error is None
+
+
+def test_a_declaration_takes_parameters_and_randomness_from_the_record() -> None:
+    assert declared("Slice").static == {"starts", "ends", "axes", "steps"}
+    assert declared("Slice", static=()).static == frozenset()
+    assert declared("BatchNormalization").state == {"input_mean", "input_var"}
+    assert declared("RandomNormal").random
+    assert not declared("RandomNormal", random=False).random
+    assert not declared("Dropout").random

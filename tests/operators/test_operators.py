@@ -7,8 +7,10 @@ import dataclasses
 import onnx
 import pytest
 
-from trueport.fidelity import ulps
+from trueport.backends.tensorflow.registry import registry
+from trueport.fidelity import BITWISE, ulps
 from trueport.ir.schemas import canonical_schema
+from trueport.mapping.declare import OpMapping
 from trueport.operators.record import Folding, Kind, Operator, Randomness, Role, Trait, Widening
 from trueport.operators.table import OPERATORS, build, facts, facts_of, with_trait
 
@@ -85,3 +87,13 @@ def test_facts_do_not_contradict_each_other() -> None:
 
 def test_operators_with_a_trait_are_listed() -> None:
     assert {operator.name for operator in with_trait(Trait.WEIGHTED)} == {"Conv", "ConvTranspose", "Gemm", "MatMul"}
+
+
+@pytest.mark.parametrize("mapping", list(registry()), ids=lambda m: f"{m.domain}:{m.op}")
+def test_a_declared_bound_is_wider_than_the_operators_own(mapping: OpMapping) -> None:
+    """A bound of its own is for a kernel that is worse than the operator in any other runtime."""
+    own, known = mapping.error, facts(mapping.op, mapping.domain).error
+    if mapping.fidelity == BITWISE:
+        assert known is None
+    elif own is not None and own != known:
+        assert known is None or (own.ulps, own.per_term) > (known.ulps, known.per_term)
