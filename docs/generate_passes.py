@@ -7,10 +7,11 @@ from enum import Enum
 
 from trueport.backends.onnx.opset import passes_to_opset
 from trueport.backends.tensorflow.registry import registry
-from trueport.passes.outgoing import FOR_ONNX, OLDEST_OPSET
+from trueport.passes.canonical import CANONICALIZE
+from trueport.passes.from_exporter import SETTLE
 from trueport.passes.pass_list import Fact, Kept, PassList
-from trueport.passes.pipeline import CANONICALIZE, passes_for_tensorflow
-from trueport.passes.settle import SETTLE
+from trueport.passes.to_onnx import FOR_ONNX, OLDEST_OPSET
+from trueport.passes.to_tensorflow import passes_for_tensorflow
 
 __all__ = ["passes_page"]
 

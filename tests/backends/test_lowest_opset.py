@@ -14,7 +14,7 @@ from tests.passes.run_models import run_ort
 from trueport.backends.onnx.oldest import READABLE_OPSET, kernels_of_oldest
 from trueport.backends.onnx.opset import settle_opset
 from trueport.ir.maps import from_proto, to_proto
-from trueport.passes.pipeline import raise_opsets
+from trueport.passes.canonical import raise_opsets
 from trueport.passes.shapes import infer_shapes
 from trueport.runtimes.ort_kernels import cpu_kernels
 

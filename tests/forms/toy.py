@@ -17,7 +17,7 @@ from trueport.drawing.graph import Graph, onnx_graph
 from trueport.errors import ConversionError
 from trueport.ir.ports import make_ports
 from trueport.ir.schemas import CANONICAL_OPSETS
-from trueport.passes.pipeline import canonicalize
+from trueport.passes.canonical import canonicalize
 from trueport.reference.base import Oracle
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.runtimes.base import Model

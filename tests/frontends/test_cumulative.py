@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from tests.frontends.harness import agree, op_types
-from trueport.passes.outgoing import NEWEST_OPSET
+from trueport.passes.to_onnx import NEWEST_OPSET
 
 RNG = np.random.default_rng(13)
 RUNNING = [tf.cumsum, tf.math.cumprod, tf.math.cumulative_logsumexp]

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tests.frontends.harness import agree
-from trueport.passes.outgoing import NEWEST_OPSET
+from trueport.passes.to_onnx import NEWEST_OPSET
 
 L = keras.layers
 

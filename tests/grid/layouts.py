@@ -13,7 +13,8 @@ from trueport.backend import prepare
 from trueport.backends.tensorflow.build.module import build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.fidelity import ulps
-from trueport.passes.pipeline import infer_shapes, raise_opsets
+from trueport.passes.canonical import raise_opsets
+from trueport.passes.shapes import infer_shapes
 
 __all__ = ["check_channels_last", "check_half", "check_like_input"]
 

@@ -10,8 +10,9 @@ from tests.passes.layouts import copy, count, feeds_of, model_of, prepare, run
 from trueport.backends.tensorflow.build.module import build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.ir.layouts import held_names
+from trueport.passes.canonical import canonicalize
 from trueport.passes.fold import fold_constants
-from trueport.passes.pipeline import arrange_for_tensorflow, canonicalize
+from trueport.passes.to_tensorflow import arrange_for_tensorflow
 
 
 def folded(model: ir.Model, rounds: int = 3) -> ir.Model:

@@ -16,8 +16,9 @@ from tests.passes.layouts import assigned, check, copy, count, feeds_of, honours
 from trueport.backends.tensorflow.build.module import build_module
 from trueport.backends.tensorflow.registry import registry
 from trueport.ir.layouts import held_names
+from trueport.passes.canonical import canonicalize
 from trueport.passes.layout import assign_layouts
-from trueport.passes.pipeline import arrange_for_tensorflow, canonicalize
+from trueport.passes.to_tensorflow import arrange_for_tensorflow
 from trueport.runtimes.tensorflow import FunctionModel
 
 LIGHT = pathlib.Path(onnx.__file__).parent / "backend/test/data/light"

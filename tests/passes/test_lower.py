@@ -21,11 +21,11 @@ from trueport.errors import ConversionError
 from trueport.ir.maps import from_proto, to_proto
 from trueport.ir.marks import borders_are_open, mark_borders_open
 from trueport.ir.schemas import CANONICAL_OPSETS, has_body, history, operators
+from trueport.passes.canonical import raise_opsets
 from trueport.passes.lower.adapt import ABSENT, DOWN
 from trueport.passes.lower.model import lower_model
 from trueport.passes.lower.relabels import NO_FORM, RELABELS
 from trueport.passes.lower.times import opset_with, opsets_of_time
-from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
 from trueport.passes.upgrade.relabels import only_widens
 from trueport.runtimes.ort_kernels import cpu_kernels

@@ -13,11 +13,11 @@ from tests.passes.layouts import feeds_of
 from tests.passes.run_models import run_ort
 from trueport.backends.onnx.opset import passes_to_opset
 from trueport.backends.tensorflow.registry import registry
-from trueport.passes.inputs import settle_defaults
-from trueport.passes.outgoing import FOR_ONNX
+from trueport.passes.canonical import CANONICALIZE, canonicalize, settle_defaults
+from trueport.passes.from_exporter import SETTLE
 from trueport.passes.pass_list import Fact, Kept, Pass, PassList
-from trueport.passes.pipeline import CANONICALIZE, canonicalize, passes_for_tensorflow
-from trueport.passes.settle import SETTLE
+from trueport.passes.to_onnx import FOR_ONNX
+from trueport.passes.to_tensorflow import passes_for_tensorflow
 from trueport.runtimes.ort_kernels import cpu_kernels
 
 _OPSET = 21

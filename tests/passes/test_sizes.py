@@ -8,8 +8,9 @@ import pytest
 
 from trueport.backends.tensorflow.registry import registry
 from trueport.frontends.onnx.load import load_onnx
-from trueport.passes.pipeline import arrange_for_tensorflow, canonicalize
+from trueport.passes.canonical import canonicalize
 from trueport.passes.sizes import SIZED_BY_DATA
+from trueport.passes.to_tensorflow import arrange_for_tensorflow
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]> '
 

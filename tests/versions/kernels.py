@@ -11,7 +11,7 @@ from trueport.backends.onnx.oldest import READABLE_OPSET, kernels_of_oldest
 from trueport.ir.schemas import history
 from trueport.ir.widening import Kernel
 from trueport.passes.lower.times import opsets_of_time
-from trueport.passes.outgoing import OLDEST_OPSET
+from trueport.passes.to_onnx import OLDEST_OPSET
 from trueport.runtimes.ort_kernels import cpu_kernels
 
 __all__ = ["missing_kernels"]

@@ -25,8 +25,8 @@ from trueport.ir.ports import make_ports
 from trueport.ir.reading import read_whole
 from trueport.mapping.registry import RECORDS, Registry
 from trueport.mapping.user import with_user_ops
+from trueport.passes.canonical import canonicalize
 from trueport.passes.declared import named_dims, set_aside_declared
-from trueport.passes.pipeline import canonicalize
 from trueport.quoting import one_line, plain_text
 from trueport.reference.base import Oracle
 from trueport.reference.onnx.oracle import OnnxOracle

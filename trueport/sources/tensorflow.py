@@ -32,7 +32,7 @@ from trueport.frontends.tensorflow.translate.model import load_captured
 from trueport.ir.artifact import ArtifactMap
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
-from trueport.passes.outgoing import arrange_for_onnx
+from trueport.passes.to_onnx import arrange_for_onnx
 from trueport.reference.base import Oracle
 from trueport.reference.tensorflow.oracle import TensorflowOracle
 from trueport.report.artifacts import describe_artifact

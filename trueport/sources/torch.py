@@ -25,7 +25,7 @@ from trueport.frontends.torch.source.user_lines import line_of
 from trueport.frontends.torch.translate.program import Translated, translate
 from trueport.mapping.registry import Registry
 from trueport.mapping.user import with_user_ops
-from trueport.passes.settle import settle
+from trueport.passes.from_exporter import settle
 from trueport.reference.base import Oracle
 from trueport.reference.torch.oracle import TorchOracle
 from trueport.report.artifacts import describe_artifact

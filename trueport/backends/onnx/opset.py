@@ -27,8 +27,8 @@ from trueport.ir.schemas import history
 from trueport.ir.widening import Kernel, type_name
 from trueport.passes.lower.model import lower_model, take_back, try_back
 from trueport.passes.lower.times import opset_with, opsets_of_time
-from trueport.passes.outgoing import NEWEST_OPSET, OLDEST_OPSET
 from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
+from trueport.passes.to_onnx import NEWEST_OPSET, OLDEST_OPSET
 from trueport.runtimes.ort_kernels import readable_opset
 
 __all__ = ["passes_to_opset", "settle_opset"]

@@ -20,7 +20,7 @@ from trueport.errors import EmitError, UsageError
 from trueport.ir.ports import Port, make_ports
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import RECORDS
-from trueport.passes.outgoing import OLDEST_OPSET
+from trueport.passes.to_onnx import OLDEST_OPSET
 from trueport.quoting import one_line
 from trueport.requirements import is_installed
 from trueport.runtimes.base import Model

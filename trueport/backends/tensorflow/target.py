@@ -13,7 +13,7 @@ from trueport.drawing.graph import Graph
 from trueport.drawing.tensorflow import holders, owners, tensorflow_graph
 from trueport.mapping.user import with_user_ops
 from trueport.passes.declared import name_outputs
-from trueport.passes.pipeline import arrange_for_tensorflow
+from trueport.passes.to_tensorflow import arrange_for_tensorflow
 from trueport.runtimes.base import Model
 from trueport.runtimes.tensorflow import FunctionModel, SavedModel
 from trueport.stages import Built, Ops, Plan, Program, Target

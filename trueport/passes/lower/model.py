@@ -14,11 +14,11 @@ from onnx_ir.passes.common import (
 
 from trueport.errors import ConversionError
 from trueport.ir.schemas import canonical_schema
+from trueport.passes.canonical import raise_opsets
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
 from trueport.passes.lower.adapt import Change, lower_nodes, needs_body, probe_nodes
 from trueport.passes.lower.times import ir_version_of, ir_version_with, opsets_of_time
-from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
 
 __all__ = ["Trial", "lower_model", "take_back", "try_back"]

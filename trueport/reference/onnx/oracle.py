@@ -13,8 +13,8 @@ from trueport.frontends.onnx.load import load_onnx
 from trueport.ir.provenance import mark_origins
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.mapping.registry import RECORDS, Registry
+from trueport.passes.canonical import raise_opsets
 from trueport.passes.expand import expand_functions
-from trueport.passes.pipeline import raise_opsets
 from trueport.passes.shapes import infer_shapes
 from trueport.reference.base import MORE_RUNS, NOISY_RUNS, Truth
 from trueport.reference.onnx.evaluate import WideEvaluator

@@ -10,7 +10,7 @@ import onnx_ir as ir
 
 from trueport.ir.schemas import CANONICAL_OPSETS
 from trueport.passes.lower.model import lower_model
-from trueport.passes.outgoing import NEWEST_OPSET
+from trueport.passes.to_onnx import NEWEST_OPSET
 from trueport.reference.onnx.evaluate import captured
 from trueport.runtimes.ort_kernels import readable_opset
 

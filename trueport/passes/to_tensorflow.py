@@ -1,103 +1,28 @@
-"""From an ONNX model to the canonical form, and from there to the form that TensorFlow's handlers are written for."""
+"""From the canonical form to the form that TensorFlow's handlers are written for."""
 
 from __future__ import annotations
 
 import onnx_ir as ir
 from onnx_ir.passes.common import (
-    LiftConstantsToInitializersPass,
-    LiftSubgraphInitializersToMainGraphPass,
     RemoveUnusedNodesPass,
 )
 
-from trueport.fidelity import Loss
-from trueport.ir.provenance import mark_origins
 from trueport.mapping.registry import Registry
 from trueport.passes.batch_norm import join_batch_norms
+from trueport.passes.canonical import lift_constants, raise_opsets
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
-from trueport.passes.inputs import settle_defaults
 from trueport.passes.known import make_known
 from trueport.passes.layout import assign_layouts
 from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
 from trueport.passes.shapes import infer_shapes
 from trueport.passes.simplify import simplify
 from trueport.passes.sizes import mark_sized_by_data
-from trueport.passes.upgrade.adapt import upgrade_model
 
-__all__ = [
-    "CANONICALIZE",
-    "arrange_for_tensorflow",
-    "canonicalize",
-    "lift_constants",
-    "mark_all_origins",
-    "passes_for_tensorflow",
-    "raise_opsets",
-]
+__all__ = ["arrange_for_tensorflow", "passes_for_tensorflow"]
 
 _MAX_NESTED_BODIES = 8
 """Function bodies that use operators with bodies: three levels are the most in ONNX 1.23."""
-
-
-def raise_opsets(model: ir.Model) -> None:
-    """Upgrade everything in a model to the canonical opsets."""
-    upgrade_model(model)
-
-
-def mark_all_origins(model: ir.Model) -> None:
-    """Give every node of a freshly loaded model, and of its functions, its own name as its origin."""
-    mark_origins(model.graph)
-    for function in model.functions.values():
-        mark_origins(function.graph)
-
-
-def lift_constants(model: ir.Model) -> None:
-    """Make constants, those of subgraphs too, initializers of the main graph."""
-    LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
-    LiftSubgraphInitializersToMainGraphPass()(model)
-
-
-CANONICALIZE = PassList(
-    "To the canonical form",
-    (
-        Pass(
-            "mark origins",
-            mark_all_origins,
-            "first: everything later is reported under these names",
-            ensures=(Fact.ORIGINS,),
-        ),
-        Pass(
-            "upgrade opsets, inline functions",
-            raise_opsets,
-            "both together: a function may import another opset than the model",
-            needs=(Fact.ORIGINS,),
-            ensures=(Fact.CANONICAL,),
-            keeps=EXACT,
-        ),
-        Pass(
-            "lift constants",
-            lift_constants,
-            "before shapes: Reshape, Slice and Resize have shapes only when their parameters are known",
-            needs=(Fact.CANONICAL,),
-            ensures=(Fact.INITIALIZERS,),
-        ),
-        Pass(
-            "infer shapes",
-            infer_shapes,
-            "last: it needs one opset, and constants where it looks for them",
-            needs=(Fact.CANONICAL, Fact.INITIALIZERS),
-            ensures=(Fact.SHAPES,),
-        ),
-    ),
-    given=(Fact.FED,),
-)
-"""What every ONNX source goes through."""
-
-
-def canonicalize(model: ir.Model) -> list[Loss]:
-    """Bring a model, in place, to the canonical opsets, with its shapes inferred; returns what that cost."""
-    losses = settle_defaults(model)
-    CANONICALIZE.run(model)
-    return losses
 
 
 def passes_for_tensorflow(registry: Registry) -> PassList:

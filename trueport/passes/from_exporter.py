@@ -5,9 +5,9 @@ from __future__ import annotations
 import onnx_ir as ir
 from onnx_ir.passes.common import CommonSubexpressionEliminationPass
 
+from trueport.passes.canonical import lift_constants, mark_all_origins, raise_opsets
 from trueport.passes.known import make_known
 from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
-from trueport.passes.pipeline import lift_constants, mark_all_origins, raise_opsets
 from trueport.passes.prune import prune
 from trueport.passes.shapes import infer_shapes
 from trueport.passes.simplify import simplify
