@@ -7,7 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnxruntime as ort
@@ -26,6 +26,8 @@ NOISE = 64
 CANCELLING = re.compile("gelu|silu|swish|mish|log_?softmax|logsumexp|fft|dft", re.IGNORECASE)
 """Steps that every framework computes by a sum which cancels, of terms that are not exact: a sum near one, or rounded
 sines and cosines. They are accurate relative to what they take."""
+SIGMOID = re.compile(r"\bsigmoid", re.IGNORECASE)
+"""Steps that ONNX Runtime computes to an absolute accuracy: accurate relative to one."""
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -163,28 +165,38 @@ def _noise(language: Language, program: Program, index: int) -> dict[str, Any]:
     return noise
 
 
-Step = Callable[[np.ndarray, float], np.ndarray]
-"""What is done to a value; the number is the magnitude that its rounding errors are relative to, if not its own."""
+class Rounding(NamedTuple):
+    """How accurate a step's result is."""
+
+    magnitude: float = 0.0
+    """what its rounding errors are relative to, if not its own size"""
+    has_exact: bool = True
+    """multiples of a half are exact"""
+
+
+Step = Callable[[np.ndarray, Rounding], np.ndarray]
+"""What is done to a value."""
 
 
 def _results(language: Language, program: Program, inputs: Arrays, step: Step) -> dict[str, Any]:
     """Return all values of a program, each after ``step``; where an operator takes no float64, it is given float32."""
-    values: dict[str, Any] = {name: np.asarray(step(array, 0.0)) for name, array in inputs.items()}
+    values: dict[str, Any] = {name: np.asarray(step(array, Rounding())) for name, array in inputs.items()}
     compute = language.exact if step is _wide else language.evaluate
     for out, line in program.lines:
         try:
             result = compute(line, out, values)
         except Rejected:
             result = language.evaluate(line, out, {name: _narrow(value) for name, value in values.items()})
-        values[out] = np.asarray(step(np.asarray(result), _magnitude(line, values)))
+        values[out] = np.asarray(step(np.asarray(result), _rounding(line, values)))
     return values
 
 
-def _magnitude(line: str, values: Mapping[str, Any]) -> float:
+def _rounding(line: str, values: Mapping[str, Any]) -> Rounding:
     if not CANCELLING.search(line):
-        return 0.0
+        return Rounding(1.0) if SIGMOID.search(line) else Rounding()
     taken = [np.asarray(value) for name, value in values.items() if re.search(rf"\b{name}\b", line)]
-    return max(1.0, *(float(np.abs(array).max(initial=0)) for array in taken if array.dtype.kind == "f"))
+    largest = max(1.0, *(float(np.abs(array).max(initial=0)) for array in taken if array.dtype.kind == "f"))
+    return Rounding(largest, has_exact=False)
 
 
 def _narrow(array: np.ndarray) -> np.ndarray:
@@ -192,22 +204,22 @@ def _narrow(array: np.ndarray) -> np.ndarray:
         return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
-def _wide(array: np.ndarray, magnitude: float) -> np.ndarray:
+def _wide(array: np.ndarray, rounding: Rounding) -> np.ndarray:
     return array.astype(np.float64) if array.dtype == np.float32 else array
 
 
-def _flushed(array: np.ndarray, magnitude: float) -> np.ndarray:
+def _flushed(array: np.ndarray, rounding: Rounding) -> np.ndarray:
     """A step's own intermediate values are flushed too, so that some more than the denormals may vanish."""
     if array.dtype != np.float32:
         return array
     return np.where(np.abs(array) < 2.0**10 * np.finfo(np.float32).tiny, array * 0, array)
 
 
-def _of_positive_zeros(array: np.ndarray, magnitude: float) -> np.ndarray:
+def _of_positive_zeros(array: np.ndarray, rounding: Rounding) -> np.ndarray:
     return array + np.float32(0) if array.dtype == np.float32 else array
 
 
-def _of_negative_zeros(array: np.ndarray, magnitude: float) -> np.ndarray:
+def _of_negative_zeros(array: np.ndarray, rounding: Rounding) -> np.ndarray:
     return np.where(array == 0, np.float32(-0.0), array) if array.dtype == np.float32 else array
 
 
@@ -217,12 +229,13 @@ def _moved(draw: int) -> Step:
     Over the draws zero is moved in both directions: a power is defined on one side of zero only.
     """
 
-    def step(array: np.ndarray, magnitude: float) -> np.ndarray:
+    def step(array: np.ndarray, rounding: Rounding) -> np.ndarray:
         if array.dtype != np.float32:
             return array
         ulps = ((array.view(np.uint32) + np.uint32(draw)) * np.uint32(2654435761) >> np.uint32(draw)) % 9 - 4.0
-        is_exact = (array * 2 == np.round(array * 2)) & (magnitude == 0)
-        return np.where(is_exact, array, array + ulps * 2.0**-23 * np.fmax(np.abs(array), magnitude)).astype(np.float32)
+        is_exact = rounding.has_exact & (array * 2 == np.round(array * 2))
+        apart = ulps * 2.0**-23 * np.fmax(np.abs(array), rounding.magnitude)
+        return np.where(is_exact, array, array + apart).astype(np.float32)
 
     return step
 
