@@ -141,7 +141,14 @@ def squeezed_whole(self: Any, x: Tensor) -> Tensor:
 
 def tried(self: Any, x: Tensor) -> Tensor:
     try:
-        return x.reshape(2, -1)
+        return x.reshape(2, -1)  # four columns: it never fails
+    except RuntimeError:
+        return x.reshape(1, -1)
+
+
+def tried_in_vain(self: Any, x: Tensor) -> Tensor:
+    try:
+        return x.reshape(8, -1)
     except RuntimeError:
         return x.reshape(1, -1)
 
@@ -218,11 +225,12 @@ _CARRIED = (
     split_in_three,
     second_of_four_parts,
     split_at_indices,
+    tried,
 )
 _REFUSED: dict[Callable[..., Any], str] = {
     squeezed: "squeeze(0)",
     squeezed_whole: "squeeze()",
-    tried: "x.reshape(2, -1)",
+    tried_in_vain: "a dim that should stay open gets fixed here: batch = 2",
     listed: "range(x.shape[0])",
     unbound: "x.unbind(0)",
     halves: "the outputs are output_0, on the example output_0, output_1",
