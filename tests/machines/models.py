@@ -13,7 +13,7 @@ import os
 import pickle
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,9 +72,10 @@ def _expected(path: Path, feeds: Mapping[str, Any]) -> tuple[Any, ...]:
     return feeds, runs, truth, noisy
 
 
-def failures() -> Iterator[tuple[str, str]]:
-    """Run every converted model here; yield its name and "" or what is wrong."""
-    for place in sorted(path.parent for path in FOLDER.glob("*/expected.pickle")):
+def failures(names: Sequence[str] = ()) -> Iterator[tuple[str, str]]:
+    """Run the named models here, or all that are converted; yield each name and "" or what is wrong."""
+    folders = [FOLDER / name for name in names] or [path.parent for path in FOLDER.glob("*/expected.pickle")]
+    for place in sorted(folders):
         model = trueport.load(place / "saved_model")
         wrong = []
         for feeds, runs, truth, noise in pickle.loads((place / "expected.pickle").read_bytes()):

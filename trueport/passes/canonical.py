@@ -8,10 +8,18 @@ from onnx_ir.passes.common import LiftConstantsToInitializersPass, LiftSubgraphI
 from trueport.fidelity import Loss
 from trueport.ir.provenance import mark_origins
 from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
-from trueport.passes.shapes import infer_shapes
+from trueport.passes.shapes import INFER_SHAPES
 from trueport.passes.upgrade.adapt import upgrade_model
 
-__all__ = ["CANONICALIZE", "canonicalize", "lift_constants", "mark_all_origins", "raise_opsets"]
+__all__ = [
+    "CANONICALIZE",
+    "LIFT_CONSTANTS",
+    "MARK_ORIGINS",
+    "RAISE_OPSETS",
+    "canonicalize",
+    "lift_constants",
+    "raise_opsets",
+]
 
 _OVERRIDABLE_SINCE = 4
 """Before IR version 4 every initializer had to be listed as an input, so being one meant nothing."""
@@ -35,37 +43,21 @@ def lift_constants(model: ir.Model) -> None:
     LiftSubgraphInitializersToMainGraphPass()(model)
 
 
+MARK_ORIGINS = Pass("mark origins", mark_all_origins, ensures=(Fact.ORIGINS,)).at(
+    "first: everything later is reported under these names"
+)
+RAISE_OPSETS = Pass(
+    "upgrade opsets, inline functions", raise_opsets, needs=(Fact.ORIGINS,), ensures=(Fact.CANONICAL,), keeps=EXACT
+).at("both together: a function may import another opset than the model")
+LIFT_CONSTANTS = Pass("lift constants", lift_constants, needs=(Fact.CANONICAL,), ensures=(Fact.INITIALIZERS,))
+
 CANONICALIZE = PassList(
     "To the canonical form",
     (
-        Pass(
-            "mark origins",
-            mark_all_origins,
-            "first: everything later is reported under these names",
-            ensures=(Fact.ORIGINS,),
-        ),
-        Pass(
-            "upgrade opsets, inline functions",
-            raise_opsets,
-            "both together: a function may import another opset than the model",
-            needs=(Fact.ORIGINS,),
-            ensures=(Fact.CANONICAL,),
-            keeps=EXACT,
-        ),
-        Pass(
-            "lift constants",
-            lift_constants,
-            "before shapes: Reshape, Slice and Resize have shapes only when their parameters are known",
-            needs=(Fact.CANONICAL,),
-            ensures=(Fact.INITIALIZERS,),
-        ),
-        Pass(
-            "infer shapes",
-            infer_shapes,
-            "last: it needs one opset, and constants where it looks for them",
-            needs=(Fact.CANONICAL, Fact.INITIALIZERS),
-            ensures=(Fact.SHAPES,),
-        ),
+        MARK_ORIGINS,
+        RAISE_OPSETS,
+        LIFT_CONSTANTS.at("before shapes: Reshape, Slice and Resize have shapes only when their parameters are known"),
+        INFER_SHAPES.at("last: it needs one opset, and constants where it looks for them"),
     ),
     given=(Fact.FED,),
 )

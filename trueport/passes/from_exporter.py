@@ -5,61 +5,25 @@ from __future__ import annotations
 import onnx_ir as ir
 from onnx_ir.passes.common import CommonSubexpressionEliminationPass
 
-from trueport.passes.canonical import lift_constants, mark_all_origins, raise_opsets
-from trueport.passes.known import make_known
-from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
+from trueport.passes.canonical import LIFT_CONSTANTS, MARK_ORIGINS, RAISE_OPSETS
+from trueport.passes.known import MAKE_KNOWN
+from trueport.passes.pass_list import Fact, Pass, PassList
 from trueport.passes.prune import prune
-from trueport.passes.shapes import infer_shapes
-from trueport.passes.simplify import simplify
+from trueport.passes.shapes import INFER_SHAPES
+from trueport.passes.simplify import SIMPLIFY
 
 __all__ = ["SETTLE", "settle"]
 
 SETTLE = PassList(
     "From another exporter",
     (
-        Pass(
-            "mark origins",
-            mark_all_origins,
-            "first: everything later is reported under these names",
-            ensures=(Fact.ORIGINS,),
-        ),
-        Pass(
-            "upgrade opsets, inline functions",
-            raise_opsets,
-            "both together: a function may import another opset than the model",
-            needs=(Fact.ORIGINS,),
-            ensures=(Fact.CANONICAL,),
-            keeps=EXACT,
-        ),
-        Pass(
-            "lift constants",
-            lift_constants,
-            "before shapes, which depend on them",
-            needs=(Fact.CANONICAL,),
-            ensures=(Fact.INITIALIZERS,),
-        ),
+        MARK_ORIGINS,
+        RAISE_OPSETS,
+        LIFT_CONSTANTS.at("before shapes, which depend on them"),
         Pass("prune", prune, "before inference and folding, which then have less to look at"),
-        Pass(
-            "infer shapes",
-            infer_shapes,
-            "folding asks for types and shapes",
-            needs=(Fact.CANONICAL, Fact.INITIALIZERS),
-            ensures=(Fact.SHAPES,),
-        ),
-        Pass(
-            "fold constants, infer shapes",
-            make_known,
-            "before simplifying, which looks at constants",
-            needs=(Fact.INITIALIZERS, Fact.SHAPES),
-            ensures=(Fact.KNOWN,),
-        ),
-        Pass(
-            "simplify",
-            simplify,
-            "before equal nodes are merged: without nodes between that do nothing more of them are equal",
-            needs=(Fact.KNOWN,),
-            ensures=(Fact.SIMPLE,),
-        ),
+        INFER_SHAPES.at("folding asks for types and shapes"),
+        MAKE_KNOWN.at("before simplifying, which looks at constants"),
+        SIMPLIFY.at("before equal nodes are merged: without nodes between that do nothing more of them are equal"),
         Pass(
             "merge equal nodes",
             CommonSubexpressionEliminationPass(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import onnx_ir as ir
@@ -41,19 +41,23 @@ EXACT = (Kept.SIGNATURE, Kept.DTYPES)
 
 @dataclass(frozen=True)
 class Pass:
-    """One pass at its place in a list."""
+    """One pass, and its position in a list."""
 
     name: str
     run: Callable[[ir.Model], object]
     """changes a model in place"""
-    because: str
-    """why it stands where it stands"""
+    because: str = ""
+    """why it stands where it stands; see :meth:`at`"""
     needs: tuple[Fact, ...] = ()
     """what an earlier pass must have ensured"""
     ensures: tuple[Fact, ...] = ()
     keeps: tuple[Kept, ...] = ALL
     ends: tuple[Fact, ...] = ()
     """what does not hold any more afterwards"""
+
+    def at(self, because: str) -> Pass:
+        """Return the pass for its position in a list, with the reason for it."""
+        return replace(self, because=because)
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,8 @@ class PassList:
     def __post_init__(self) -> None:
         facts = set(self.given)
         for step in self.passes:
+            if not step.because:
+                raise TypeError(f"{self.name}: {step.name} has no reason to stand where it stands")
             missing = [fact.name for fact in step.needs if fact not in facts]
             if missing:
                 raise TypeError(f"{self.name}: {step.name} needs {', '.join(missing)}, which no earlier pass ensures")

@@ -12,9 +12,10 @@ from trueport.errors import InvalidModel
 from trueport.ir.maps import is_map
 from trueport.ir.skeleton import skeleton
 from trueport.passes.followed import hide, nodes_to_hide
+from trueport.passes.pass_list import Fact, Pass
 from trueport.quoting import one_line
 
-__all__ = ["infer_shapes"]
+__all__ = ["INFER_SHAPES", "infer_shapes"]
 
 _MAX_ROUNDS = 4
 """Each round lets nodes be followed by value whose operands the round before has shown to be small."""
@@ -71,3 +72,6 @@ def _describe(value: ir.Value, proto: onnx.TypeProto) -> None:
         value.type = kind
     if shape is not None:
         value.shape = shape
+
+
+INFER_SHAPES = Pass("infer shapes", infer_shapes, needs=(Fact.CANONICAL, Fact.INITIALIZERS), ensures=(Fact.SHAPES,))

@@ -14,9 +14,10 @@ from trueport.ir.provenance import set_origins
 from trueport.ir.replace import remove_node, replace_value
 from trueport.operators.table import OPERATORS, facts_of
 from trueport.passes.layout.workshop import Workshop
+from trueport.passes.pass_list import Fact, Pass
 from trueport.passes.rewrite_rules import Rule, apply_rules
 
-__all__ = ["SIMPLIFICATIONS", "simplify"]
+__all__ = ["SIMPLIFICATIONS", "SIMPLIFY", "simplify"]
 
 
 def simplify(model: ir.Model) -> int:
@@ -252,3 +253,5 @@ SIMPLIFICATIONS = (
     Rule("reshape once", frozenset({"Reshape"}), _pairs("Reshape"), _why_not_reshaped_once, _skip_first),
     Rule("padding", _PADDING, _pairs("Pad"), _why_not_padded, _join_padding),
 )
+
+SIMPLIFY = Pass("simplify", simplify, needs=(Fact.KNOWN,), ensures=(Fact.SIMPLE,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import onnx_ir as ir
 
 from trueport.passes.fold import fold_constants
-from trueport.passes.known import make_known
+from trueport.passes.known import MAKE_KNOWN
 from trueport.passes.layout import assign_layouts
 from trueport.passes.layout.channel_first import CHANNEL_FIRST
 from trueport.passes.layout.rules import RULES
@@ -21,8 +21,8 @@ from trueport.passes.recognize.quantize import recognize_quantization
 from trueport.passes.recognize.recurrent import recognize_recurrences
 from trueport.passes.recognize.views import store_casts, store_views
 from trueport.passes.scalars import spread_scalars
-from trueport.passes.shapes import infer_shapes
-from trueport.passes.simplify import simplify
+from trueport.passes.shapes import INFER_SHAPES
+from trueport.passes.simplify import SIMPLIFY, simplify
 
 __all__ = ["FOR_ONNX", "NEWEST_OPSET", "OLDEST_OPSET", "arrange_for_onnx"]
 
@@ -49,27 +49,9 @@ FOR_ONNX = PassList(
             "before constants are folded: they are its parameters",
             keeps=EXACT,
         ),
-        Pass(
-            "infer shapes",
-            infer_shapes,
-            "a frontend's graph has the shapes of the moment in which each node was built",
-            needs=(Fact.CANONICAL, Fact.INITIALIZERS),
-            ensures=(Fact.SHAPES,),
-        ),
-        Pass(
-            "fold constants, infer shapes",
-            make_known,
-            "before simplifying, which looks at constants",
-            needs=(Fact.INITIALIZERS, Fact.SHAPES),
-            ensures=(Fact.KNOWN,),
-        ),
-        Pass(
-            "simplify",
-            simplify,
-            "before anything is recognized: patterns are written without nodes that do nothing",
-            needs=(Fact.KNOWN,),
-            ensures=(Fact.SIMPLE,),
-        ),
+        INFER_SHAPES.at("a frontend's graph has the shapes of the moment in which each node was built"),
+        MAKE_KNOWN.at("before simplifying, which looks at constants"),
+        SIMPLIFY.at("before anything is recognized: patterns are written without nodes that do nothing"),
         Pass(
             "recognize recurrences",
             recognize_recurrences,

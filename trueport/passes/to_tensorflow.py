@@ -12,11 +12,11 @@ from trueport.passes.batch_norm import join_batch_norms
 from trueport.passes.canonical import lift_constants, raise_opsets
 from trueport.passes.expand import expand_functions
 from trueport.passes.fold import fold_constants
-from trueport.passes.known import make_known
+from trueport.passes.known import MAKE_KNOWN
 from trueport.passes.layout import assign_layouts
 from trueport.passes.pass_list import EXACT, Fact, Pass, PassList
 from trueport.passes.shapes import infer_shapes
-from trueport.passes.simplify import simplify
+from trueport.passes.simplify import SIMPLIFY
 from trueport.passes.sizes import mark_sized_by_data
 
 __all__ = ["arrange_for_tensorflow", "passes_for_tensorflow"]
@@ -47,20 +47,8 @@ def _before_layouts(registry: Registry) -> tuple[Pass, ...]:
             "bodies compute results that nothing asks for",
             needs=(Fact.MAPPED,),
         ),
-        Pass(
-            "fold constants, infer shapes",
-            make_known,
-            "after expansion: bodies compute with sizes and axes, which handlers want to know",
-            needs=(Fact.INITIALIZERS, Fact.SHAPES),
-            ensures=(Fact.KNOWN,),
-        ),
-        Pass(
-            "simplify",
-            simplify,
-            "after folding: whether a node does nothing is seen from its constants",
-            needs=(Fact.KNOWN,),
-            ensures=(Fact.SIMPLE,),
-        ),
+        MAKE_KNOWN.at("after expansion: bodies compute with sizes and axes, which handlers want to know"),
+        SIMPLIFY.at("after folding: whether a node does nothing is seen from its constants"),
         Pass(
             "join batch norms",
             join_batch_norms,
