@@ -230,7 +230,7 @@ _CARRIED = (
 _REFUSED: dict[Callable[..., Any], str] = {
     squeezed: "squeeze(0)",
     squeezed_whole: "squeeze()",
-    tried_in_vain: "a dim that should stay open gets fixed here: batch = 2",
+    tried_in_vain: "x.reshape(8, -1)",
     listed: "range(x.shape[0])",
     unbound: "x.unbind(0)",
     halves: "the outputs are output_0, on the example output_0, output_1",

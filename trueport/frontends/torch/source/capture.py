@@ -7,9 +7,8 @@ buffers that a call changes.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -29,14 +28,12 @@ from trueport.frontends.torch.source.narrowed_dims import settled_bounds
 from trueport.frontends.torch.source.resolve import TorchOptions, open_source
 from trueport.frontends.torch.source.results import as_tensors_only, is_exportable, left_out, named_results
 from trueport.frontends.torch.source.state import refuse_hidden_state
-from trueport.frontends.torch.source.user_lines import running_line
+from trueport.frontends.torch.source.user_lines import heard_guards
 from trueport.ir.ports import Port
 from trueport.versions.python import add_note
 from trueport.versions.torch import defers_conditions
 
 __all__ = ["TorchCaptured", "capture_torch"]
-
-_LOGGER = "torch.fx.experimental.symbolic_shapes"
 
 _MAX_REFINEMENTS = 16
 """Each one narrows at least one bound; more than a few means that PyTorch goes in circles."""
@@ -277,32 +274,3 @@ def _narrowed(asked: Sequence[OpenDim], settled: Sequence[OpenDim]) -> list[Loss
                 f"dim {new.name!r}", f"{new.low}..{high}", "the network, as PyTorch sees it, takes no other size", EXACT
             )
     return list(found.values())
-
-
-@contextmanager
-def heard_guards() -> Iterator[list[str]]:
-    """Collect the lines of the user's code where PyTorch fixes a size while it captures; it says so in its log only."""
-    heard: list[str] = []
-
-    class Listening(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            if "[guard added]" in record.getMessage() and (place := running_line()):
-                heard.append(place)
-
-    logger = logging.getLogger(_LOGGER)
-    handler = Listening(logging.INFO)
-    level, passes_on = logger.level, logger.propagate
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-    others = [known for known in logger.handlers if known is not handler]
-    for known in others:
-        logger.removeHandler(known)
-    try:
-        yield heard
-    finally:
-        logger.removeHandler(handler)
-        for known in others:
-            logger.addHandler(known)
-        logger.setLevel(level)
-        logger.propagate = passes_on

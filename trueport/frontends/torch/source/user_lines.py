@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import functools
+import logging
 import re
 import sysconfig
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import trueport
 from trueport.frontends.torch._torch import torch
 
-__all__ = ["is_users", "line_of", "quoted_lines", "running_line"]
+__all__ = ["heard_guards", "is_users", "line_of", "quoted_lines", "running_line"]
 
 _FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>\S+)(\n\s*(?P<code>.*))?')
+_LOGGER = "torch.fx.experimental.symbolic_shapes"
 
 
 def is_users(file: str) -> bool:
@@ -22,7 +27,7 @@ def is_users(file: str) -> bool:
 
 @functools.cache
 def _others() -> tuple[str, ...]:
-    ours = Path(__file__).parents[2]
+    ours = Path(trueport.__file__).parent
     site = Path(torch.__file__).parents[1]
     traced = [site / name for name in ("torch", "onnxscript", "sympy", "typing_extensions.py")]
     return (*(str(folder) for folder in (ours, *traced)), sysconfig.get_paths()["stdlib"] + "/")
@@ -45,6 +50,35 @@ def _callers() -> tuple[str, ...]:
     """Files of this package that call modules; what they call may call this package's control flow in turn."""
     here = Path(__file__).parent
     return tuple(str(here / name) for name in ("call.py", "capture.py"))
+
+
+@contextmanager
+def heard_guards() -> Iterator[list[str]]:
+    """Collect the lines of the user's code where PyTorch fixes a size while it captures; it says so in its log only."""
+    heard: list[str] = []
+
+    class Listening(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "[guard added]" in record.getMessage() and (place := running_line()):
+                heard.append(place)
+
+    logger = logging.getLogger(_LOGGER)
+    handler = Listening(logging.INFO)
+    level, passes_on = logger.level, logger.propagate
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    others = [known for known in logger.handlers if known is not handler]
+    for known in others:
+        logger.removeHandler(known)
+    try:
+        yield heard
+    finally:
+        logger.removeHandler(handler)
+        for known in others:
+            logger.addHandler(known)
+        logger.setLevel(level)
+        logger.propagate = passes_on
 
 
 def line_of(stack: str) -> str:
