@@ -6,15 +6,11 @@ import math
 
 from trueport.backends.tensorflow._tf import tf
 from trueport.backends.tensorflow.build.context import Emission, Tensor
+from trueport.backends.tensorflow.kernels.barrier import before_tanh
 from trueport.backends.tensorflow.kernels.numeric import erf, is_unsigned, like, widened
 from trueport.mapping.declare import maps
 
 __all__: list[str] = []
-
-
-@maps("Relu", audited=14)
-def relu(t: Emission, X: Tensor) -> Tensor:
-    return tf.nn.relu(X)
 
 
 @maps("LeakyRelu", audited=16)
@@ -51,11 +47,6 @@ def celu(t: Emission, X: Tensor, *, alpha: float) -> Tensor:
 @maps("Selu", audited=22)
 def selu(t: Emission, X: Tensor, *, alpha: float, gamma: float) -> Tensor:
     return widened(lambda x, a, g: g * tf.where(x < 0, a * tf.nn.elu(x), x), X, like(alpha, X), like(gamma, X))
-
-
-@maps("Sigmoid", audited=13)
-def sigmoid(t: Emission, X: Tensor) -> Tensor:
-    return tf.sigmoid(X)
 
 
 @maps("HardSigmoid", audited=22)
@@ -118,16 +109,6 @@ def _gelu_by_tanh(x: Tensor) -> Tensor:
     return 0.5 * x * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
 
 
-@maps("Softplus", audited=22)
-def softplus(t: Emission, X: Tensor) -> Tensor:
-    return tf.math.softplus(X)
-
-
-@maps("Softsign", audited=22)
-def softsign(t: Emission, input: Tensor) -> Tensor:
-    return tf.nn.softsign(input)
-
-
 @maps("Shrink", audited=9)
 def shrink(t: Emission, input: Tensor, *, bias: float, lambd: float) -> Tensor:
     zero, step, limit = like(0, input), like(bias, input), like(lambd, input)
@@ -170,3 +151,8 @@ def hardmax(t: Emission, input: Tensor, *, axis: int) -> Tensor:
     # Not by tf.argmax, which refuses an empty axis.
     order = tf.cumsum(tf.cast(largest, tf.int32), axis)
     return tf.cast(largest & tf.equal(order, 1), input.dtype)
+
+
+@maps("Tanh", audited=13)
+def tanh(t: Emission, input: Tensor) -> Tensor:
+    return tf.math.tanh(before_tanh(input))

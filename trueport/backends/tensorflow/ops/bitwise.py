@@ -11,26 +11,6 @@ from trueport.mapping.declare import maps
 __all__: list[str] = []
 
 
-@maps("BitwiseAnd", audited=18, fidelity=BITWISE)
-def bitwise_and(t: Emission, A: Tensor, B: Tensor) -> Tensor:
-    return tf.bitwise.bitwise_and(A, B)
-
-
-@maps("BitwiseOr", audited=18, fidelity=BITWISE)
-def bitwise_or(t: Emission, A: Tensor, B: Tensor) -> Tensor:
-    return tf.bitwise.bitwise_or(A, B)
-
-
-@maps("BitwiseXor", audited=18, fidelity=BITWISE)
-def bitwise_xor(t: Emission, A: Tensor, B: Tensor) -> Tensor:
-    return tf.bitwise.bitwise_xor(A, B)
-
-
-@maps("BitwiseNot", audited=18, fidelity=BITWISE)
-def bitwise_not(t: Emission, X: Tensor) -> Tensor:
-    return tf.bitwise.invert(X)
-
-
 @maps("BitShift", audited=28, fidelity=BITWISE)
 def bit_shift(t: Emission, X: Tensor, Y: Tensor, *, direction: str) -> Tensor:
     last = like(8 * X.dtype.size - 1, X)

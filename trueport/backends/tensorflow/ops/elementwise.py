@@ -25,16 +25,6 @@ def add(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     return tf.add(A, B)
 
 
-@maps("Sub", audited=14)
-def sub(t: Emission, A: Tensor, B: Tensor) -> Tensor:
-    return tf.subtract(A, B)
-
-
-@maps("Mul", audited=14)
-def mul(t: Emission, A: Tensor, B: Tensor) -> Tensor:
-    return tf.multiply(A, B)
-
-
 @maps("Div", audited=14)
 def div(t: Emission, A: Tensor, B: Tensor) -> Tensor:
     if not is_integer(A):
@@ -79,11 +69,6 @@ def _truncated_mod(a: Tensor, b: Tensor) -> Tensor:
     return tf.where(tf.equal(remainder, 0), a * 0, tf.where(a < 0, -remainder, remainder))
 
 
-@maps("Neg", audited=13)
-def neg(t: Emission, X: Tensor) -> Tensor:
-    return tf.negative(X)
-
-
 @maps("Abs", audited=13)
 def abs_(t: Emission, X: Tensor) -> Tensor:
     return X if is_unsigned(X) else tf.abs(X)
@@ -100,42 +85,12 @@ def reciprocal(t: Emission, X: Tensor) -> Tensor:
     return tf.divide(opaque(like(1, X)), X)
 
 
-@maps("Sqrt", audited=13)
-def sqrt(t: Emission, X: Tensor) -> Tensor:
-    return tf.sqrt(X)
-
-
 # The bounds of these kernels are their largest distances from the truth over every 509th float32.
-
-
-@maps("Exp", audited=13)
-def exp(t: Emission, input: Tensor) -> Tensor:
-    return tf.exp(input)
-
-
-@maps("Log", audited=13)
-def log(t: Emission, input: Tensor) -> Tensor:
-    return tf.math.log(input)
 
 
 @maps("Erf", audited=13)
 def erf(t: Emission, input: Tensor) -> Tensor:
     return numeric.erf(input)
-
-
-@maps("Ceil", audited=13)
-def ceil(t: Emission, X: Tensor) -> Tensor:
-    return tf.math.ceil(X)
-
-
-@maps("Floor", audited=13)
-def floor(t: Emission, X: Tensor) -> Tensor:
-    return tf.floor(X)
-
-
-@maps("Round", audited=22)
-def round_(t: Emission, X: Tensor) -> Tensor:
-    return tf.round(X)
 
 
 @maps("Max", audited=13)
