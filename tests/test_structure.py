@@ -279,7 +279,7 @@ TABLES_OF_THEIR_OWN = {
     "reference/onnx/kernels.py": "operators in NumPy: implementations",
     "reference/tensorflow/misreadings.py": "TensorFlow's operations, some of which have the names of ONNX's",
 }
-"""Files that may name three operators of ONNX or more in one place, and why that is no fact about them."""
+"""Files with tables of three or more ONNX operators, each with the reason why the table states no fact about them."""
 HANDLERS = ("operators/", "formulas/", "passes/upgrade/", "passes/lower/", "passes/recognize/")
 
 

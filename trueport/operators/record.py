@@ -87,7 +87,7 @@ class Role(enum.Enum):
 
     @property
     def is_parameter(self) -> bool:
-        """True for what shapes the computation and is no data of it."""
+        """True if the input shapes the computation (axes, sizes, scales) instead of being computed on."""
         return self not in _DATA_ROLES
 
 

@@ -74,7 +74,7 @@ class Direction:
     def path(self, node: ir.Node, wanted: int) -> Iterator[tuple[OpSchema | None, OpSchema | None]]:
         """Yield the versions of a node's operator on its way to another opset, each with the next one.
 
-        None in the first place: the operator has no version at the node's opset. None in the second: there is no next.
+        The first is None if the operator has no version at the node's opset, the second if there is no next one.
         """
         versions, start = history(node.op_type, node.domain), _opset_of(node)
         known = [schema for schema in versions if schema.since_version <= start]

@@ -97,7 +97,7 @@ FOR_ONNX = PassList(
         Pass(
             "store views",
             store_views,
-            "before layouts: a view of a weight is no data to transpose",
+            "before layouts: a view of a weight is stored as a weight, so that nothing is transposed at run time",
             needs=(Fact.KNOWN,),
         ),
         Pass(

@@ -76,7 +76,7 @@ def _join(found: _Sum, shop: Workshop) -> None:
     conv.replace_input_with(2, bias)
     set_origins(conv, conv, found.node)
     for step in found.steps:
-        rewrite_held(step.outputs[0], {})  # with the bias it is no longer what these names stand for
+        rewrite_held(step.outputs[0], {})  # these aliases name the value without the bias
     replace_node(found.node, [found.data])
 
 

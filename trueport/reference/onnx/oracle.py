@@ -35,7 +35,7 @@ class OnnxOracle:
     def __init__(self, model: ir.Model, registry: Registry = RECORDS, seed: int = 0) -> None:
         """Takes the model over: it is raised to the canonical opsets, under the names it has.
 
-        ``registry`` has declarations of operators of which there is no record, or another one.
+        ``registry``: users' declarations, of operators without a record or with other bounds than their record.
         """
         mark_origins(model.graph)
         raise_opsets(model)
