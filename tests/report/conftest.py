@@ -53,6 +53,6 @@ def browser() -> Iterator[object]:
         pytest.skip("there is no chromium")
     with sync.sync_playwright() as playwright:
         quiet = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-        opened = playwright.chromium.launch(executable_path=chromium, args=quiet)
+        opened = playwright.chromium.launch(executable_path=chromium, args=quiet, timeout=networks.PATIENCE)
         yield opened
         opened.close()

