@@ -46,7 +46,7 @@ def fresh_python(*words: str, folder: Path, **environment: str) -> subprocess.Co
         env={**kept, "PYTHONPATH": path, **environment},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
     )
 
 
@@ -220,7 +220,9 @@ def test_progress_goes_on_while_stderr_is_redirected(tmp_path: Path) -> None:
     )
     ours, terminal = os.openpty()
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "TF_CPP_MIN_LOG_LEVEL": "3"}
-    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, stderr=terminal, check=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, stderr=terminal, check=True, timeout=600
+    )
     assert b"shown" in os.read(ours, 65536)
     os.close(ours)
     os.close(terminal)

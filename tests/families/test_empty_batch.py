@@ -156,7 +156,7 @@ def _runs(path: Path, feeds: Sequence[np.ndarray]) -> list[np.ndarray]:
         "np.savez(sys.argv[2], *session.run(None, feeds))"
     )
     arguments = [sys.executable, "-c", program, str(path), str(path.with_suffix(".npz"))]
-    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=120)
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=900)
     assert not ended.returncode, ended.stderr[-1000:]
     with np.load(path.with_suffix(".npz")) as found:
         return [found[f"arr_{n}"] for n in range(len(found.files))]

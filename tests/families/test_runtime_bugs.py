@@ -140,7 +140,7 @@ def _run(path: Path, data: np.ndarray) -> subprocess.CompletedProcess[str]:
         "np.save(sys.argv[2], found)"
     )
     arguments = [sys.executable, "-c", program, str(path), str(path.with_suffix(".npy"))]
-    return subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=900)
 
 
 def _is_right(path: Path, shown: _Shown) -> bool:
