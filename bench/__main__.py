@@ -11,6 +11,7 @@ import compileall
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from bench import conversion, latency, memory, scaling
@@ -24,6 +25,7 @@ PARTS = (
     "memory",
     "scaling",
     "faults",
+    "strangers",
     "alarms",
     "known_faults",
     "locate",
@@ -78,6 +80,13 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
         if options.apart:
             return run_faults(*drawn, nets=APART)
         return f"{run_faults(*drawn)}\n{run_faithful(options.models)}"
+    if part == "strangers":
+        from bench.faults.strangers.cells import Choice
+        from bench.faults.strangers.run import run_strangers
+
+        choice = Choice(options.half, options.kinds, options.models, options.forms)
+        count = options.count or (20 if options.quick else 1000)
+        return run_strangers(count, options.seed, choice, options.jobs, options.resume, options.details)
     if part == "alarms":
         from bench.faults.faithful import run_faithful
         from bench.faults.others import run_others
@@ -142,6 +151,12 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--apart", action="store_true", help="faults into models that no rule was made with")
     parser.add_argument("--jobs", type=int, default=1, help="trials of faults that run at a time")
     parser.add_argument("--seed", type=int, default=0, help="which faults, where, in which order")
+    parser.add_argument("--count", type=int, help="trials of `strangers`")
+    parser.add_argument("--half", choices=["tune", "report"], help="of the kinds of `strangers`; both by default")
+    parser.add_argument("--kinds", default="", metavar="PATTERN", help="of `strangers`, those that hold the pattern")
+    parser.add_argument("--forms", default="", metavar="PATTERN", help="of targets of `strangers`")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="go on with the trials of `strangers` in a file")
+    parser.add_argument("--details", action="store_true", help="cases and kinds, of the half to report as well")
     parser.add_argument("--base", default="HEAD~1", help="the earlier commit, for `versions`")
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")
     return parser.parse_args()
