@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +29,8 @@ class HiddenFault:
     """an input on which source and target differ"""
     ordinary: Callable[[], Feeds]
     """an input on which they do not"""
-    options: Mapping[str, Any] = field(default_factory=dict)
-    """further arguments of `verify`"""
+    options: Callable[[], Mapping[str, Any]] = dict
+    """makes further arguments of `verify`"""
 
 
 def run_model(model: Any, feeds: Feeds) -> list[np.ndarray]:

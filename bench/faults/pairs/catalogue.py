@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,7 @@ from bench.real_models import light
 
 __all__ = ["choose", "enumerate_pairs", "find_pair"]
 
+Change = Callable[[onnx.ModelProto, str, Path], Any]
 Writer = Callable[[np.random.Generator, int], Two]
 OPSETS = (18, 23)
 NOT_CONVERTIBLE = {("opset_18", "encoder")}
@@ -97,24 +99,40 @@ def _transformed(seed: int) -> Iterator[Pair]:
             yield Pair(kind, f"{kind}/{name}", make)
 
 
-def _changes(seed: int) -> dict[str, Callable[[onnx.ModelProto, str, Path], Any]]:
-    found: dict[str, Callable[[onnx.ModelProto, str, Path], Any]] = {}
+def _changes(seed: int) -> dict[str, Change]:
+    """Return by kind what is done to a model, given its name and a folder for files."""
+    found: dict[str, Change] = {}
     for level in LEVELS:
-        found[f"ort_{level}"] = lambda model, name, folder, level=level: optimize(model, level, folder)
+        found[f"ort_{level}"] = functools.partial(_optimize, level)
     for tool in SIMPLIFIERS:
-        found[tool] = lambda model, name, folder, tool=tool: simplify(model, tool, folder)
+        found[tool] = functools.partial(_simplify, tool)
     for version in OPSETS:
-        found[f"opset_{version}"] = lambda model, name, folder, version=version: change_opset(model, version)
-    for kind, disguise in DISGUISES.items():
-        found[kind] = lambda model, name, folder, disguise=disguise: disguise(model, make_rng(name, seed), folder)
+        found[f"opset_{version}"] = functools.partial(_change_opset, version)
+    for kind in DISGUISES:
+        found[kind] = functools.partial(_disguise, kind, seed)
     return found
+
+
+def _optimize(level: str, model: onnx.ModelProto, name: str, folder: Path) -> Any:
+    return optimize(model, level, folder)
+
+
+def _simplify(tool: str, model: onnx.ModelProto, name: str, folder: Path) -> Any:
+    return simplify(model, tool, folder)
+
+
+def _change_opset(version: int, model: onnx.ModelProto, name: str, folder: Path) -> Any:
+    return change_opset(model, version)
+
+
+def _disguise(kind: str, seed: int, model: onnx.ModelProto, name: str, folder: Path) -> Any:
+    return DISGUISES[kind](model, make_rng(name, seed), folder)
 
 
 def _sources(kind: str) -> Iterator[tuple[str, Callable[[], onnx.ModelProto]]]:
     yield from ((name, make) for name, make in ZOO.items() if (kind, name) not in NOT_CONVERTIBLE)
     if kind in ("ort_all", "onnxslim", "renamed"):
-        for name in LIGHT:
-            yield f"light_{name}", lambda name=name: light(name)
+        yield from ((f"light_{name}", functools.partial(light, name)) for name in LIGHT)
 
 
 def _precision_changes(seed: int) -> Iterator[Pair]:
@@ -182,7 +200,7 @@ def _tensorflow_pairs(seed: int) -> Iterator[Pair]:
         yield Pair(f"keras_{form}", f"keras_{form}/{name}", make)
     for name, write in tf_rewrites.TF_REWRITES.items():
 
-        def make_functions(folder: Path, name: str = name, write: Any = write) -> tuple[Any, Any]:
+        def make_functions(folder: Path, name: str = name, write: Any = write) -> Any:
             return write(make_rng(name, seed), folder)
 
         yield Pair("tf_function", f"tf_function/{name}", make_functions)

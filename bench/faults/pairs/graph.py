@@ -10,10 +10,13 @@ import numpy as np
 import onnx
 from onnx import helper, numpy_helper, shape_inference
 
-__all__ = ["Graph", "Two", "make_two"]
+__all__ = ["Dims", "Graph", "Two", "Value", "make_two"]
 
 Two = tuple[onnx.ModelProto, onnx.ModelProto]
 Dims = Sequence[int | str]
+Port = tuple[Any, Dims]
+Value = Any
+"""the name of a value, or a tuple of names"""
 
 
 class Graph:
@@ -52,7 +55,7 @@ class Graph:
         self.stored.append(numpy_helper.from_array(array, name))
         return name
 
-    def add(self, op: str, *operands: Any, outputs: int = 1, domain: str = "", **attributes: Any) -> Any:
+    def add(self, op: str, *operands: Any, outputs: int = 1, domain: str = "", **attributes: Any) -> Value:
         """Append a node; return the name of its output, or a tuple of names if it has several."""
         names = ["" if o is None else o if isinstance(o, str) else self.store(o) for o in operands]
         results = [f"{self.prefix}{len(self.nodes)}_{k}" for k in range(outputs)]
@@ -64,10 +67,16 @@ class Graph:
             raise AttributeError(op)
         return lambda *operands, **attributes: self.add(op, *operands, **attributes)
 
-    def branch(self, *outputs: str, inputs: Sequence[onnx.ValueInfoProto] = ()) -> onnx.GraphProto:
-        """Return the nodes as the body of an If, Loop or Scan."""
-        declared = [onnx.ValueInfoProto(name=name) for name in outputs]
-        return helper.make_graph(self.nodes, f"{self.prefix}_body", list(inputs), declared, self.stored)
+    def branch(self, outputs: Mapping[str, Port], inputs: Mapping[str, Port] | None = None) -> onnx.GraphProto:
+        """Return the nodes as the body of an If or Loop; inputs and outputs are given with type and dims."""
+        ins, outs = (
+            [
+                helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), list(dims))
+                for name, (kind, dims) in side.items()
+            ]
+            for side in (inputs or {}, outputs)
+        )
+        return helper.make_graph(self.nodes, f"{self.prefix}_body", ins, outs, self.stored)
 
     def finish(self, *outputs: str, kinds: Sequence[Any] = ()) -> onnx.ModelProto:
         """Return the model; ``kinds`` are the outputs' types where shape inference cannot tell them."""

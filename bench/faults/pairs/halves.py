@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.faults.pairs.graph import Graph, Two, make_two
+from bench.faults.pairs.graph import Graph, Two, Value, make_two
 
 __all__ = ["HALVES"]
 
@@ -41,12 +41,12 @@ def half_attention(rng: Rng, size: int) -> Two:
     """Softmax attention with the scale on the query, a power of two."""
     weights = [rng.normal(size=(16, 16)) * 0.25 for _ in range(3)]
 
-    def write(g: Graph, x: str, on_query: bool) -> str:
+    def write(g: Graph, x: str, on_query: bool) -> Value:
         q, k, v = (g.MatMul(x, w) for w in weights)
         q = g.Mul(q, 0.25) if on_query else q
         scores = g.MatMul(q, g.Transpose(k, perm=[0, 2, 1]))
         scores = scores if on_query else g.Mul(scores, 0.25)
-        return str(g.MatMul(g.Softmax(scores, axis=-1), v))
+        return g.MatMul(g.Softmax(scores, axis=-1), v)
 
     return make_two(
         {"x": ["N", 4 + size, 16]}, lambda g, x: write(g, x, False), lambda g, x: write(g, x, True), np.float16
@@ -57,11 +57,11 @@ def half_sums(rng: Rng, size: int) -> Two:
     """A sum of products from the left and from the right."""
     weights = [rng.normal(size=6) for _ in range(3 + size)]
 
-    def chain(g: Graph, x: str, order: list[np.ndarray]) -> str:
+    def chain(g: Graph, x: str, order: list[np.ndarray]) -> Value:
         total = g.Mul(x, order[0])
         for weight in order[1:]:
             total = g.Add(total, g.Mul(x, weight))
-        return str(total)
+        return total
 
     return make_two(
         {"x": ["N", 6]}, lambda g, x: chain(g, x, weights), lambda g, x: chain(g, x, weights[::-1]), np.float16

@@ -9,7 +9,7 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import keras
+import keras  # type: ignore[import-untyped]
 import numpy as np
 import tensorflow as tf
 from keras import layers

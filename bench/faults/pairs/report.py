@@ -7,11 +7,9 @@ from pathlib import Path
 
 from bench.faults.pairs.catalogue import choose
 from bench.faults.pairs.pair import Pair
-from bench.faults.pairs.runner import Item, Result, results_file, run_items
+from bench.faults.pairs.runner import NOT_JUDGED, Item, Result, results_file, run_items
 
 __all__ = ["run_pairs"]
-
-_NOT_JUDGED = ("not made", "error", "time limit", "crash")
 
 
 def run_pairs(count: int | None, seed: int, kinds: str, resume: str | None, cache: Path) -> str:
@@ -23,8 +21,8 @@ def run_pairs(count: int | None, seed: int, kinds: str, resume: str | None, cach
 
 
 def _report(pairs: Sequence[Pair], results: Sequence[Result]) -> str:
-    alarms = [r for p, r in zip(pairs, results, strict=True) if r.outcome not in (*p.accepted, *_NOT_JUDGED)]
-    missing = [r for r in results if r.outcome in _NOT_JUDGED]
+    alarms = [r for p, r in zip(pairs, results, strict=True) if r.outcome not in (*p.accepted, *NOT_JUDGED)]
+    missing = [r for r in results if r.outcome in NOT_JUDGED]
     judged = len(results) - len(missing)
     lines = [f"{judged} faithful pairs, {len(alarms)} false alarms; {len(missing)} not judged"]
     lines += ["| kind | pairs | alarms | not judged | seconds each |", "|---|---:|---:|---:|---:|"]

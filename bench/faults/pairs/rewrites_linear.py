@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bench.faults.pairs.graph import Graph, Two, make_two
+from bench.faults.pairs.graph import Dims, Graph, Two, Value, make_two
 
 __all__ = ["LINEAR_REWRITES"]
 
@@ -22,11 +22,11 @@ def fold_batchnorm(rng: Rng, size: int) -> Two:
     variance = rng.uniform(0.1, 2, channels)
     factor = scale / np.sqrt(variance + 1e-3)
 
-    def before(g: Graph, x: str) -> str:
+    def before(g: Graph, x: str) -> Value:
         y = g.Conv(x, kernel, bias, pads=[1] * 4)
         return g.Relu(g.BatchNormalization(y, scale, shift, mean, variance, epsilon=1e-3))
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         folded = kernel * factor[:, None, None, None]
         return g.Relu(g.Conv(x, folded, (bias - mean) * factor + shift, pads=[1] * 4))
 
@@ -40,7 +40,7 @@ def batchnorm_as_affine(rng: Rng, size: int) -> Two:
     variance = rng.uniform(0.05, 3, channels)
     factor = scale / np.sqrt(variance + 1e-5)
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         offset = shift - mean * factor
         return g.Tanh(g.Add(g.Mul(x, factor[:, None, None]), offset[:, None, None]))
 
@@ -67,7 +67,7 @@ def pointwise_conv_as_matmul(rng: Rng, size: int) -> Two:
     channels = 4 + 2 * size
     weight, bias = rng.normal(size=(6, channels)), rng.normal(size=6)
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         y = g.Add(g.MatMul(g.Transpose(x, perm=[0, 2, 3, 1]), weight.T.copy()), bias)
         return g.Transpose(y, perm=[0, 3, 1, 2])
 
@@ -80,13 +80,13 @@ def conv_as_shifted_sums(rng: Rng, size: int) -> Two:
     kernel = rng.normal(size=(4, 3, taps)) * 0.5
     length = 12
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         total = None
         for tap in range(taps):
             part = g.Slice(x, [tap], [tap + length - taps + 1], [2])
             term = g.MatMul(kernel[:, :, tap].copy(), part)
             total = term if total is None else g.Add(total, term)
-        return str(total)
+        return total
 
     return make_two({"x": ["N", 3, length]}, lambda g, x: g.Conv(x, kernel), after)
 
@@ -96,7 +96,7 @@ def grouped_conv_split(rng: Rng, size: int) -> Two:
     groups = 2 + size
     kernel = rng.normal(size=(2 * groups, 2, 3, 3)) * 0.4
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         parts = g.Split(x, axis=1, num_outputs=groups, outputs=groups)
         done = [g.Conv(part, kernel[2 * k : 2 * k + 2].copy(), pads=[1] * 4) for k, part in enumerate(parts)]
         return g.Elu(g.Concat(*done, axis=1))
@@ -147,11 +147,11 @@ def fuse_qkv(rng: Rng, size: int) -> Two:
     width = 8 + 4 * size
     weights = [rng.normal(size=(width, width)) * width**-0.5 for _ in range(3)]
 
-    def attend(g: Graph, q: str, k: str, v: str) -> str:
+    def attend(g: Graph, q: str, k: str, v: str) -> Value:
         scores = g.Mul(g.MatMul(q, g.Transpose(k, perm=[0, 2, 1])), width**-0.5)
-        return str(g.MatMul(g.Softmax(scores, axis=-1), v))
+        return g.MatMul(g.Softmax(scores, axis=-1), v)
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         return attend(g, *g.Split(g.MatMul(x, np.concatenate(weights, 1)), axis=-1, num_outputs=3, outputs=3))
 
     return make_two({"x": ["N", "T", width]}, lambda g, x: attend(g, *(g.MatMul(x, w) for w in weights)), after)
@@ -161,15 +161,15 @@ def scale_before_scores(rng: Rng, size: int) -> Two:
     """Attention scales the query by 1/sqrt(d) in place of the scores."""
     width = 6 + 2 * size
 
-    def before(g: Graph, q: str, k: str, v: str) -> str:
+    def before(g: Graph, q: str, k: str, v: str) -> Value:
         scores = g.Div(g.MatMul(q, g.Transpose(k, perm=[0, 2, 1])), float(np.sqrt(width)))
-        return str(g.MatMul(g.Softmax(scores, axis=-1), v))
+        return g.MatMul(g.Softmax(scores, axis=-1), v)
 
-    def after(g: Graph, q: str, k: str, v: str) -> str:
+    def after(g: Graph, q: str, k: str, v: str) -> Value:
         scores = g.MatMul(g.Mul(q, width**-0.5), g.Transpose(k, perm=[0, 2, 1]))
-        return str(g.MatMul(g.Softmax(scores, axis=-1), v))
+        return g.MatMul(g.Softmax(scores, axis=-1), v)
 
-    dims = ["N", 5, width]
+    dims: Dims = ["N", 5, width]
     return make_two({"q": dims, "k": dims, "v": dims}, before, after)
 
 
@@ -177,11 +177,11 @@ def einsum_as_matmul(rng: Rng, size: int) -> Two:
     """Einsum over heads becomes Transpose and MatMul."""
     heads = 2 + size
 
-    def after(g: Graph, q: str, k: str) -> str:
+    def after(g: Graph, q: str, k: str) -> Value:
         turned = g.Transpose(q, perm=[0, 2, 1, 3]), g.Transpose(k, perm=[0, 2, 3, 1])
-        return str(g.MatMul(*turned))
+        return g.MatMul(*turned)
 
-    dims = ["N", 4, heads, 5]
+    dims: Dims = ["N", 4, heads, 5]
     return make_two({"q": dims, "k": dims}, lambda g, q, k: g.Einsum(q, k, equation="bqhd,bkhd->bhqk"), after)
 
 
@@ -199,9 +199,9 @@ def swap_matmul_by_transposes(rng: Rng, size: int) -> Two:
     """A B becomes the transpose of (B^T A^T)."""
     weight = rng.normal(size=(6 + size, 4))
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         y = g.MatMul(weight.T.copy(), g.Transpose(x, perm=[0, 2, 1]))
-        return str(g.Transpose(y, perm=[0, 2, 1]))
+        return g.Transpose(y, perm=[0, 2, 1])
 
     return make_two({"x": ["N", "T", 6 + size]}, lambda g, x: g.MatMul(x, weight), after)
 
@@ -212,10 +212,10 @@ def split_inner_axis(rng: Rng, size: int) -> Two:
     weight = rng.normal(size=(inner, 3)) * inner**-0.5
     step = inner // parts
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         pieces = g.Split(x, axis=-1, num_outputs=parts, outputs=parts)
         products = [g.MatMul(p, weight[k * step : (k + 1) * step].copy()) for k, p in enumerate(pieces)]
-        return str(g.Sum(*reversed(products)))
+        return g.Sum(*reversed(products))
 
     return make_two({"x": ["N", inner]}, lambda g, x: g.MatMul(x, weight), after)
 
@@ -261,11 +261,11 @@ def unroll_lstm(rng: Rng, size: int) -> Two:
     w, r = rng.normal(size=(4 * hidden, width)) * 0.5, rng.normal(size=(4 * hidden, hidden)) * 0.5
     b = rng.normal(size=8 * hidden) * 0.3
 
-    def before(g: Graph, x: str) -> str:
+    def before(g: Graph, x: str) -> Value:
         _, last, _ = g.LSTM(x, w[None], r[None], b[None], hidden_size=hidden, outputs=3)
-        return str(g.Squeeze(last, [0]))
+        return g.Squeeze(last, [0])
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         h = c = None
         bias = b[: 4 * hidden] + b[4 * hidden :]
         for step in range(steps):
@@ -276,7 +276,7 @@ def unroll_lstm(rng: Rng, size: int) -> Two:
             new = g.Mul(g.Sigmoid(i), g.Tanh(z))
             c = new if c is None else g.Add(g.Mul(g.Sigmoid(f), c), new)
             h = g.Mul(g.Sigmoid(o), g.Tanh(c))
-        return str(h)
+        return h
 
     return make_two({"x": [steps, "N", width]}, before, after)
 
@@ -286,11 +286,11 @@ def unroll_gru(rng: Rng, size: int) -> Two:
     steps, width, hidden = 5 + 5 * size, 3, 4
     w, r = rng.normal(size=(3 * hidden, width)) * 0.5, rng.normal(size=(3 * hidden, hidden)) * 0.5
 
-    def before(g: Graph, x: str) -> str:
+    def before(g: Graph, x: str) -> Value:
         _, last = g.GRU(x, w[None], r[None], hidden_size=hidden, linear_before_reset=1, outputs=2)
-        return str(g.Squeeze(last, [0]))
+        return g.Squeeze(last, [0])
 
-    def after(g: Graph, x: str) -> str:
+    def after(g: Graph, x: str) -> Value:
         h = g.Mul(g.MatMul(g.Gather(x, np.int64(0), axis=0), np.zeros((width, hidden))), 0.0)
         for step in range(steps):
             inner = g.Split(
@@ -300,7 +300,7 @@ def unroll_gru(rng: Rng, size: int) -> Two:
             z, reset = g.Sigmoid(g.Add(inner[0], outer[0])), g.Sigmoid(g.Add(inner[1], outer[1]))
             new = g.Tanh(g.Add(inner[2], g.Mul(reset, outer[2])))
             h = g.Add(g.Mul(g.Sub(1.0, z), new), g.Mul(z, h))
-        return str(h)
+        return h
 
     return make_two({"x": [steps, "N", width]}, before, after)
 

@@ -18,10 +18,12 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LIMIT", "Item", "Result", "Worker", "results_file", "run_items"]
+__all__ = ["LIMIT", "NOT_JUDGED", "Item", "Result", "Worker", "results_file", "run_items"]
 
 LIMIT = 300.0
 """seconds for making one pair and comparing it"""
+NOT_JUDGED = ("not made", "error", "time limit", "crash", "no verdict")
+"""outcomes that are not verdicts"""
 _FRESH_AFTER = 40
 """items after which a worker is replaced, so that memory does not grow"""
 
@@ -46,7 +48,7 @@ class Result:
     kind: str
     seed: int
     outcome: str
-    """the verdict, or "not made", "error" (verify raised), "time limit", "crash\""""
+    """the verdict ("no verdict" if there is none), or "not made", "error" (verify raised), "time limit", "crash\""""
     seconds: float
     """of `verify` alone where it ran, else of the whole item"""
     text: str
@@ -160,7 +162,8 @@ def _judge(item: Item, folder: Path) -> Result:
         except Exception as error:  # as above; the report lists it apart from alarms
             text = f"{type(error).__name__}: {error}\n{traceback.format_exc(limit=-3)}"
             return _result(item, "error", time.monotonic() - start, text)
-    return _result(item, found.verdict.value, time.monotonic() - start, str(found))
+    verdict = found.verdict.value if found.verdict else "no verdict"
+    return _result(item, verdict, time.monotonic() - start, str(found))
 
 
 def _make(item: Item, folder: Path) -> tuple[Any, Any, dict[str, Any]]:
@@ -173,4 +176,4 @@ def _make(item: Item, folder: Path) -> tuple[Any, Any, dict[str, Any]]:
     from bench.faults.hidden.catalogue import find_fault
 
     fault = find_fault(item.name)
-    return (*fault.make(folder), dict(fault.options))
+    return (*fault.make(folder), dict(fault.options()))

@@ -17,7 +17,7 @@ from torch import nn
 __all__ = ["FORMS", "NETS", "make_example", "make_net"]
 
 
-class Residual(nn.Module):
+class Residual(nn.Module):  # type: ignore[misc]
     """Two convolutions with batch normalization, and a shortcut."""
 
     def __init__(self, width: int = 6) -> None:
@@ -34,7 +34,7 @@ class Residual(nn.Module):
         return torch.relu(self.body(x) + x)
 
 
-class Recurrent(nn.Module):
+class Recurrent(nn.Module):  # type: ignore[misc]
     """The last output of an LSTM or GRU."""
 
     def __init__(self, layer: nn.Module) -> None:
@@ -45,7 +45,7 @@ class Recurrent(nn.Module):
         return self.layer(x)[0][:, -1]
 
 
-class Attention(nn.Module):
+class Attention(nn.Module):  # type: ignore[misc]
     """Scaled dot product attention with a causal mask."""
 
     def __init__(self, width: int = 8, heads: int = 2) -> None:
@@ -59,7 +59,7 @@ class Attention(nn.Module):
         return self.out(y.transpose(1, 2).flatten(2))
 
 
-class Text(nn.Module):
+class Text(nn.Module):  # type: ignore[misc]
     """A mean of embeddings, and a linear layer."""
 
     def __init__(self) -> None:
@@ -70,7 +70,7 @@ class Text(nn.Module):
         return torch.log_softmax(self.head(self.table(ids).mean(1)), -1)
 
 
-class Wave(nn.Module):
+class Wave(nn.Module):  # type: ignore[misc]
     """Dilated convolutions with gates."""
 
     def __init__(self) -> None:
