@@ -13,6 +13,7 @@ import keras  # type: ignore[import-untyped]
 import numpy as np
 import tensorflow as tf
 from keras import layers
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 __all__ = ["FORMS", "NETS", "make_net"]
 
@@ -123,13 +124,14 @@ def _function(net: keras.Model, folder: Path) -> Any:
 
 
 def _lite(net: keras.Model, folder: Path) -> Path:
-    """Write a TFLite file in float32."""
-    function = tf.function(lambda x: net(x, training=False))
+    """Write a TFLite file in float32, with the weights as constants and a batch of two."""
     spec = _signature(net)
     fixed = tf.TensorSpec((2, *spec.shape[1:]), spec.dtype, name="x")
-    converter = tf.lite.TFLiteConverter.from_concrete_functions([function.get_concrete_function(fixed)], net)
+    function = tf.function(lambda x: net(x, training=False)).get_concrete_function(fixed)
+    # Variables of a Keras 3 model are not initialized in the file: it would compute with zeros.
+    frozen = convert_variables_to_constants_v2(function, lower_control_flow=False)
     path = folder / "net.tflite"
-    path.write_bytes(converter.convert())
+    path.write_bytes(tf.lite.TFLiteConverter.from_concrete_functions([frozen]).convert())
     return path
 
 

@@ -33,7 +33,7 @@ class Item:
     """A pair or a hidden fault, found again by name in the worker."""
 
     part: str
-    """"pairs" or "hidden\""""
+    """which catalogue has it: "pairs" or "hidden", nothing else"""
     name: str
     kind: str
     seed: int = 0
@@ -48,7 +48,7 @@ class Result:
     kind: str
     seed: int
     outcome: str
-    """the verdict ("no verdict" if there is none), or "not made", "error" (verify raised), "time limit", "crash\""""
+    """the verdict, or one of `NOT_JUDGED`; "error": verify raised; "no verdict": it gave none"""
     seconds: float
     """of `verify` alone where it ran, else of the whole item"""
     text: str
