@@ -27,6 +27,8 @@ PARTS = (
     "faults",
     "strangers",
     "alarms",
+    "faithful_pairs",
+    "hidden",
     "known_faults",
     "locate",
     "k",
@@ -92,6 +94,16 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
         from bench.faults.others import run_others
 
         return "\n".join([run_faithful(options.models), run_others(CACHE, options.models)])
+    if part == "faithful_pairs":
+        from bench.faults.pairs.report import run_pairs
+
+        count = options.count or (15 if options.quick else None)
+        return run_pairs(count, options.seed, options.kinds, options.resume, CACHE)
+    if part == "hidden":
+        from bench.faults.hidden.report import run_hidden
+
+        count = options.count or (5 if options.quick else None)
+        return run_hidden(options.half, options.details, options.resume, CACHE, count)
     if part == "known_faults":
         from bench import known_faults
 
@@ -151,11 +163,11 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--apart", action="store_true", help="faults into models that no rule was made with")
     parser.add_argument("--jobs", type=int, default=1, help="trials of faults that run at a time")
     parser.add_argument("--seed", type=int, default=0, help="which faults, where, in which order")
-    parser.add_argument("--count", type=int, help="trials of `strangers`")
-    parser.add_argument("--half", choices=["tune", "report"], help="of the kinds of `strangers`; both by default")
-    parser.add_argument("--kinds", default="", metavar="PATTERN", help="of `strangers`, those that hold the pattern")
+    parser.add_argument("--count", type=int, help="trials of `strangers`, pairs, or hidden faults of each half")
+    parser.add_argument("--half", choices=["tune", "report"], help="of `strangers` and `hidden`; both by default")
+    parser.add_argument("--kinds", default="", metavar="PATTERN", help="of `strangers` and of pairs")
     parser.add_argument("--forms", default="", metavar="PATTERN", help="of targets of `strangers`")
-    parser.add_argument("--resume", type=Path, metavar="FILE", help="go on with the trials of `strangers` in a file")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="JSON lines of an earlier run: skip what it has")
     parser.add_argument("--details", action="store_true", help="cases and kinds, of the half to report as well")
     parser.add_argument("--base", default="HEAD~1", help="the earlier commit, for `versions`")
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")
