@@ -21,6 +21,7 @@ from bench.peers import LIMIT
 PARTS = (
     "check",
     "conversion",
+    "costs",
     "latency",
     "memory",
     "scaling",
@@ -72,6 +73,14 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
             compared.append(versions.measure(model, CACHE, **settings))
             print(versions.line(compared[-1]), file=sys.stderr, flush=True)
         return versions.report(compared, options.base)
+    if part == "costs":
+        from bench import costs
+
+        rounds, spent = options.rounds or 3, []
+        for model in _shown(part, models):
+            spent.append(costs.measure(model, CACHE, base=options.base, rounds=rounds))
+            print(costs.line(spent[-1]), file=sys.stderr, flush=True)
+        return costs.report(spent, options.base, rounds)
     if part == "faults":
         from bench.faults.faithful import run_faithful
         from bench.faults.trials import APART, run_faults
@@ -169,7 +178,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--forms", default="", metavar="PATTERN", help="of targets of `strangers`")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="JSON lines of an earlier run: skip what it has")
     parser.add_argument("--details", action="store_true", help="cases and kinds, of the half to report as well")
-    parser.add_argument("--base", default="HEAD~1", help="the earlier commit, for `versions`")
+    parser.add_argument("--base", default="HEAD~1", help="the earlier commit, for `versions` and `costs`")
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")
     return parser.parse_args()
 

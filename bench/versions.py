@@ -20,7 +20,7 @@ from bench.models import BenchModel
 from bench.race import LOADS
 from bench.table import median, render
 
-__all__ = ["line", "measure", "report"]
+__all__ = ["ROOT", "checked_out", "line", "measure", "report"]
 
 ONEDNN = {"oneDNN on": "1", "oneDNN off": "0"}
 ROOT = Path(__file__).parents[1]
@@ -39,7 +39,7 @@ class Versions:
 def measure(model: BenchModel, cache: Path, *, base: str, rounds: int, threads: int) -> Versions:
     """Convert with both versions; race them where their graphs differ."""
     found = Versions(model.name)
-    trees = {"before": _checked_out(base, cache), "now": ROOT}
+    trees = {"before": checked_out(base, cache), "now": ROOT}
     source = model.file(cache)
     forms = {name: _converted(source, tree, cache / "versions" / name / model.name) for name, tree in trees.items()}
     found.same_graph = len({frozenset(_operations(folder).items()) for folder in forms.values()}) == 1
@@ -49,7 +49,7 @@ def measure(model: BenchModel, cache: Path, *, base: str, rounds: int, threads: 
     return found
 
 
-def _checked_out(base: str, cache: Path) -> Path:
+def checked_out(base: str, cache: Path) -> Path:
     """Return the tree of an earlier commit."""
     folder = cache / "versions" / f"tree-{base}"
     if not folder.exists():
