@@ -7,7 +7,7 @@ model makes of rounding, for each element of each value: what a faithful runtime
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,27 +80,34 @@ class RoundingNoise:
         """Return a copy, each element off by up to ``scale`` times its size; both parts of a complex number are."""
         if not is_wide(array) or np.shape(size) != np.shape(array):
             return array
-        off = np.array(array, order="K")  # code that looks at strides finds those that it made
-        sizes = np.abs(size)
+        off = np.empty_like(array)  # in the same layout: code that looks at strides finds those that it made
+        sizes = np.abs(size) if np.iscomplexobj(size) else size
         axes = sorted(range(off.ndim), key=lambda axis: -off.strides[axis])
-        for part in (off.real, off.imag) if off.dtype.kind == "c" else (off,):
-            self._add(part.transpose(axes), sizes.transpose(axes).reshape(-1), scale)
+        is_complex = off.dtype.kind == "c"
+        for part, exact in ((off.real, array.real), (off.imag, array.imag)) if is_complex else ((off, array),):
+            errors = self._errors(sizes.transpose(axes).reshape(-1), scale)
+            self._add(part.transpose(axes), exact.transpose(axes).reshape(-1), errors)
         return off
 
-    def _add(self, array: np.ndarray, sizes: np.ndarray, scale: float) -> None:
-        """Add errors in place, some elements at a time, by numbers that were drawn once and are used from anywhere."""
-        flat = array.reshape(-1)
-        for start in range(0, flat.size, _CHUNK):
+    def _errors(self, sizes: np.ndarray, scale: float) -> Iterator[np.ndarray]:
+        """Yield errors of some elements at a time, by numbers that were drawn once and are used from anywhere."""
+        for start in range(0, sizes.size, _CHUNK):
             some = sizes[start : start + _CHUNK]
             begin = int(self._generator.integers(_CHUNK))
-            errors = self._numbers[begin : begin + some.size] * some
-            errors *= scale
-            finite = np.isfinite(errors)
-            if not finite.all():
-                errors[~finite] = 0.0
-            flat[start : start + _CHUNK] += errors
-        if not np.may_share_memory(flat, array):  # broadcast or overlapping: no view of it is flat
-            array[...] = flat.reshape(array.shape)
+            errors = self._numbers[begin : begin + some.size] * scale
+            errors *= some
+            if not np.isfinite(errors.sum()):
+                errors[~np.isfinite(errors)] = 0.0
+            yield errors
+
+    def _add(self, off: np.ndarray, exact: np.ndarray, errors: Iterator[np.ndarray]) -> None:
+        flat, start = off.reshape(-1), 0
+        for some in errors:
+            stop = start + some.size
+            np.add(exact[start:stop], some, out=flat[start:stop])
+            start = stop
+        if not np.may_share_memory(flat, off):  # no view of it is flat
+            off[...] = flat.reshape(off.shape)
 
 
 def is_wide(array: Any) -> bool:
