@@ -11,7 +11,9 @@ import pytest
 from onnx import numpy_helper
 
 from trueport.frontends.onnx.load import load_onnx
+from trueport.mapping.registry import RECORDS
 from trueport.reference.onnx.evaluate import WideEvaluator
+from trueport.reference.onnx.noise import NodeRounding
 from trueport.runtimes import onnxruntime as runtime
 from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
@@ -62,7 +64,7 @@ def test_pages_that_were_given_back_are_read_again(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     onnx.save(_model(), path, save_as_external_data=True, location="weights", size_threshold=0)
     model = load_onnx(path)
-    evaluator = WideEvaluator(model, [])
+    evaluator = WideEvaluator(model, NodeRounding(RECORDS), lambda node: None)
     weight = model.graph.initializers["w"]
     np.testing.assert_array_equal(evaluator.value(weight, {}), WEIGHT.astype(np.float64))
     assert weight.const_value is not None

@@ -10,11 +10,8 @@ from trueport.errors import NoOracle, UsageError
 from trueport.reference.walk import Walkable
 from trueport.runtimes.base import Model
 
-__all__ = ["MORE_RUNS", "NOISY_RUNS", "NoReference", "Oracle", "Truth", "refuse_to_walk"]
+__all__ = ["NoReference", "Oracle", "Truth", "refuse_to_walk"]
 
-NOISY_RUNS = 3
-MORE_RUNS = 9
-"""Of elements there are many: some happen to err little in all of a few runs, and hardly any in so many."""
 Truth = tuple[dict[str, Any], list[dict[str, Any]]]
 
 

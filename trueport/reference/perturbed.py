@@ -9,13 +9,11 @@ import ml_dtypes
 import numpy as np
 
 from trueport.reference.base import Truth, refuse_to_walk
+from trueport.reference.noise import MORE_RUNS, NOISY_RUNS
 from trueport.reference.walk import Walkable
 from trueport.runtimes.base import Model
 
 __all__ = ["PerturbedSource"]
-
-_RUNS = 3
-_MORE_RUNS = 9
 
 
 class PerturbedSource:
@@ -32,11 +30,11 @@ class PerturbedSource:
 
     def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The source's own values, and those on inputs moved a little."""
-        return self._source.run(feeds), [self._moved(feeds, run) for run in range(_RUNS)]
+        return self._source.run(feeds), [self._moved(feeds, run) for run in range(NOISY_RUNS)]
 
     def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Further ones on inputs moved a little."""
-        return [self._moved(feeds, _RUNS + run) for run in range(_MORE_RUNS)]
+        return [self._moved(feeds, NOISY_RUNS + run) for run in range(MORE_RUNS)]
 
     def walk(self, executions: Sequence[Model]) -> Walkable:
         """Raise `UsageError`."""

@@ -1,17 +1,17 @@
 """The oracle: a canonical ONNX graph evaluated node by node in float64, by none of the runtimes that are compared.
 
 Operators are ONNX's own reference in NumPy, and a few kernels of this package. Branches, loops and scans are walked
-node by node. With ``noise`` every node also errs as a float of the model's own type may: inputs off by half a unit of
-the last place, results by their declared bound.
+node by node. With noise every node also errs as a float of the model's own type may.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import mmap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import onnx
@@ -24,26 +24,16 @@ from trueport.ir.places import place
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
 from trueport.mapping.bind import bind_by_schema
 from trueport.quoting import plain_text
+from trueport.reference.noise import Rounding, RoundingNoise, Run, error_sizes
 from trueport.reference.onnx.cache import BoundedCache
 from trueport.reference.onnx.kernels import KERNELS
+from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.widen import widened_array, widened_node
 
-__all__ = ["Body", "Noise", "Run", "WideEvaluator", "captured"]
+__all__ = ["Body", "WideEvaluator", "captured"]
 
-Run = Callable[[Sequence[Any]], Sequence[Any]]
 Body = Callable[[ir.Node], ir.Graph | None]
 """The graph that says the same as a node in smaller steps; its inputs are those that the node has."""
-
-
-class Noise(Protocol):
-    """Errors that runs make."""
-
-    def __call__(self, node: ir.Node, inputs: Sequence[Any], run: Run) -> Sequence[Any]:
-        """Run a node with an error: it calls ``run(inputs)`` as it likes."""
-
-    def by_steps(self, node: ir.Node) -> bool:
-        """Whether a node errs as the steps do that it is made of."""
-
 
 _KERNEL_OUTPUTS = {"DynamicQuantizeLinear": 3}
 """Kernels with more results than one."""
@@ -52,67 +42,100 @@ _KERNEL_OUTPUTS = {"DynamicQuantizeLinear": 3}
 class WideEvaluator:
     """Evaluates a model whose opsets are canonical; constants are widened once."""
 
-    def __init__(self, model: ir.Model, custom: Sequence[type[OpRun]] = (), noise: Noise | None = None) -> None:
+    def __init__(self, model: ir.Model, rounding: NodeRounding, body: Body, custom: Sequence[type[OpRun]] = ()) -> None:
+        """``rounding`` and ``body``: how a node errs, and by which steps, in evaluations with noise."""
         self.graph = model.graph
+        self._rounding, self._body = rounding, body
         self._custom = list(custom)
-        self._noise = noise
+        self._noise: RoundingNoise | None = None
         self._runs: dict[ir.Node, Run] = {}
         self._constants = BoundedCache()
-        self._body: Body = lambda node: None
+        self._roundings: dict[ir.Node, Rounding | None] = {}
         self._bodies: dict[ir.Node, ir.Graph | None] = {}
 
-    def with_noise(self, noise: Noise, body: Body) -> WideEvaluator:
-        """The same model, its prepared nodes shared, evaluated with errors; ``body`` tells a node's steps."""
+    def with_noise(self, noise: RoundingNoise) -> WideEvaluator:
+        """Return the same model, its prepared nodes shared, evaluated with errors."""
         other = WideEvaluator.__new__(WideEvaluator)
         other.__dict__.update(self.__dict__)
-        other._noise, other._body = noise, body
+        other._noise = noise
         return other
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
-        """The graph's outputs by name; other values are dropped after their last use."""
-        order = [value.name or "" for value in self.graph.outputs]
-        wanted = set(order)
-        found = {value.name: array for value, array in self.values(feeds) if value.name in wanted}
-        return {name: found[name] for name in order}
+        """Return the graph's outputs by name."""
+        return self.run_beside(feeds, ())[0]
 
-    def values(self, feeds: Mapping[str, Any]) -> Iterator[tuple[ir.Value, Any]]:
-        """Every value of the main graph as it is made; only what is still needed is held."""
-        held: dict[ir.Value, Any] = {}
-        for value in self.graph.inputs:
-            name = value.name or ""
-            if name in feeds:
-                held[value] = widened_array(feeds[name])
-                yield value, held[value]
+    def run_beside(
+        self, feeds: Mapping[str, Any], noisy: Sequence[WideEvaluator]
+    ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+        """Return the graph's outputs by name, and those of ``noisy`` evaluations of the same model.
+
+        All go through the graph side by side: what does not round is evaluated once, and what an error is relative to
+        is computed once for all. Values are dropped after their last use.
+        """
+        given = {v: widened_array(feeds[v.name]) for v in self.graph.inputs if v.name is not None and v.name in feeds}
+        held = [dict(given) for _ in (self, *noisy)]
         uses = Counter(value for node in self.graph for value in _read(node))
-        yield from ((v, self.value(v, held)) for v in self.graph.outputs if v.const_value is not None)
+        uses.update(self.graph.outputs)
         for node in self.graph:
-            results = self.step(node, [None if v is None else self.value(v, held) for v in node.inputs], held)
-            for value, array in zip(node.outputs, results, strict=False):
-                if value.name:
-                    held[value] = array
-                    yield value, array
+            for made, results in zip(held, self._steps(node, held, noisy), strict=True):
+                made.update((v, a) for v, a in zip(node.outputs, results, strict=False) if v.name and uses[v])
             for value in _read(node):
                 uses[value] -= 1
                 if not uses[value]:
-                    held.pop(value, None)
+                    for made in held:
+                        made.pop(value, None)
+        first, *others = ({v.name or "": self.value(v, made) for v in self.graph.outputs} for made in held)
+        return first, others
 
-    def step(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any] | None = None) -> Sequence[Any]:
-        """One node on given inputs; ``around`` holds what its graphs may see of the graph outside."""
-        try:
-            with np.errstate(all="ignore"):
-                walked = self._walked(node, inputs, around or {})
-                if walked is not None:
-                    return walked
-                run = self._runner(node, around or {})
-                results = self._noise(node, inputs, run) if self._noise else run(inputs)
+    def _steps(
+        self, node: ir.Node, held: Sequence[dict[ir.Value, Any]], noisy: Sequence[WideEvaluator]
+    ) -> list[Sequence[Any]]:
+        """Return one node's results of all evaluations, each on what it holds."""
+        first, *others = ([None if v is None else self.value(v, made) for v in node.inputs] for made in held)
+        results = self.step(node, first, held[0])
+        if not noisy:
+            return [results]
+        plain = not _is_control_flow(node) and not self._rounding.by_steps(node)
+        if plain and not self._rounding.varies(node) and not _differ(node, held):
+            return [results] * len(held)
+        sizes = self._sizes(node, first, results, held[0]) if plain else None
+        pairs = zip(noisy, others, held[1:], strict=True)
+        return [results, *(run.step(node, inputs, made, sizes) for run, inputs, made in pairs)]
+
+    def _sizes(
+        self, node: ir.Node, inputs: Sequence[Any], results: Sequence[Any], around: Mapping[ir.Value, Any]
+    ) -> Sequence[Any] | None:
+        """Return what the node's errors are relative to; None if it does not round."""
+        rounding = self._rounding_of(node)
+        if rounding is None:
+            return None
+        with _told(node):
+            return error_sizes(rounding.bound.against, inputs, results, self._runner(node, around))
+
+    def _rounding_of(self, node: ir.Node) -> Rounding | None:
+        if node not in self._roundings:
+            self._roundings[node] = self._rounding(node)
+        return self._roundings[node]
+
+    def step(
+        self,
+        node: ir.Node,
+        inputs: Sequence[Any],
+        around: Mapping[ir.Value, Any] | None = None,
+        sizes: Sequence[Any] | None = None,
+    ) -> Sequence[Any]:
+        """Evaluate one node on given inputs; ``around`` holds what its graphs may see of the graph outside.
+
+        ``sizes``: what errors are relative to, where that is known already.
+        """
+        with _told(node):
+            walked = self._walked(node, inputs, around or {})
+            if walked is not None:
+                return walked
+            run = self._runner(node, around or {})
+            results = self._noise(self._rounding_of(node), inputs, run, sizes) if self._noise else run(inputs)
             # Some operators of the reference round what they make to float32.
             return [widened_array(array) for array in results]
-        except NoOracle:
-            raise
-        except Exception as error:  # the reference raises many kinds for what it can't do
-            why = f"can't be evaluated in float64: {type(error).__name__}: {plain_text(error)[:200]}"
-            remedy = "declare the operator with reference=… (--ops FILE)"
-            raise NoOracle(why, where=place(node), remedy=remedy) from error
 
     def value(self, value: ir.Value, held: Mapping[ir.Value, Any]) -> Any:
         """A value that was made, or a constant, widened."""
@@ -129,10 +152,9 @@ class WideEvaluator:
 
     def _walked(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
         """Node by node: control flow, whose body may be a whole network, and what errs by its steps; else None."""
-        walks = {"If": self._branch, "Loop": self._loop, "Scan": self._scan}
-        if not node.domain and node.op_type in walks:
-            return walks[node.op_type](node, inputs, around)
-        if self._noise is None or not self._noise.by_steps(node):
+        if _is_control_flow(node):
+            return {"If": self._branch, "Loop": self._loop, "Scan": self._scan}[node.op_type](node, inputs, around)
+        if self._noise is None or not self._rounding.by_steps(node):
             return None
         if node not in self._bodies:
             self._bodies[node] = self._body(node)
@@ -222,6 +244,30 @@ class WideEvaluator:
             return list(evaluator.run(None, {n: a for n, a in zip(fed, arrays, strict=False) if n}))
 
         return run
+
+
+@contextlib.contextmanager
+def _told(node: ir.Node) -> Iterator[None]:
+    """Turn whatever an evaluation raises into `NoOracle`, with the node."""
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    except NoOracle:
+        raise
+    except Exception as error:  # the reference raises many kinds for what it can't do
+        why = f"can't be evaluated in float64: {type(error).__name__}: {plain_text(error)[:200]}"
+        remedy = "declare the operator with reference=… (--ops FILE)"
+        raise NoOracle(why, where=place(node), remedy=remedy) from error
+
+
+def _is_control_flow(node: ir.Node) -> bool:
+    return not node.domain and node.op_type in ("If", "Loop", "Scan")
+
+
+def _differ(node: ir.Node, held: Sequence[Mapping[ir.Value, Any]]) -> bool:
+    """True if an evaluation has another value than the first for something that the node reads."""
+    read = [value for value in _read(node) if value in held[0]]
+    return any(made[value] is not held[0][value] for made in held[1:] for value in read)
 
 
 def _per_value(node: ir.Node, name: str, count: int) -> Sequence[int]:

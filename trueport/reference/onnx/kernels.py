@@ -98,7 +98,10 @@ def _batch_norm(
         return None
     shape = (1, -1, *[1] * (X.ndim - 2)) if X.ndim > 1 else (1,)
     s, b, m, v = (part.reshape(shape) for part in (scale, B, input_mean, input_var))
-    return (X - m) / np.sqrt(v + epsilon) * s + b
+    made = X - m
+    made *= s / np.sqrt(v + epsilon)
+    made += b
+    return made
 
 
 def _layer_norm(X: Array, Scale: Array, B: Array | None, *, axis: int, epsilon: float, stash_type: int) -> Array:

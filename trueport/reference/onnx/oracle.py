@@ -16,9 +16,10 @@ from trueport.mapping.registry import RECORDS, Registry
 from trueport.passes.canonical import raise_opsets
 from trueport.passes.expand import expand_functions
 from trueport.passes.shapes import infer_shapes
-from trueport.reference.base import MORE_RUNS, NOISY_RUNS, Truth
+from trueport.reference.base import Truth
+from trueport.reference.noise import MORE_RUNS, NOISY_RUNS, RoundingNoise
 from trueport.reference.onnx.evaluate import WideEvaluator
-from trueport.reference.onnx.noise import RoundingNoise
+from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.walk import OnnxWalk
 from trueport.runtimes.base import Model
 from trueport.runtimes.reference import custom_ops
@@ -43,8 +44,9 @@ class OnnxOracle:
         infer_shapes(model)
         self.model = model
         self.registry = registry
-        self.exact = WideEvaluator(model, custom_ops([m for m in registry if m.reference]))
-        self.noisy = [self.exact.with_noise(RoundingNoise(registry, seed + run), body_of) for run in range(NOISY_RUNS)]
+        custom = custom_ops([m for m in registry if m.reference])
+        self.exact = WideEvaluator(model, NodeRounding(registry), body_of, custom)
+        self.noisy = [self.exact.with_noise(RoundingNoise(seed + run)) for run in range(NOISY_RUNS)]
 
     @classmethod
     def of(cls, proto: onnx.ModelProto, registry: Registry) -> OnnxOracle:
@@ -56,12 +58,13 @@ class OnnxOracle:
         return OnnxWalk(self, executions)
 
     def run(self, feeds: Mapping[str, Any]) -> Truth:
-        """The truth, and the noisy runs."""
-        return self.exact.run(feeds), [noisy.run(feeds) for noisy in self.noisy]
+        """Return the float64 outputs, and those of the noisy runs."""
+        return self.exact.run_beside(feeds, self.noisy)
 
     def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Further noisy runs: each draws on."""
-        return [self.noisy[run % NOISY_RUNS].run(feeds) for run in range(MORE_RUNS)]
+        turns = [self.exact.run_beside(feeds, self.noisy)[1] for _ in range(MORE_RUNS // NOISY_RUNS)]
+        return [run for runs in turns for run in runs]
 
 
 def body_of(node: ir.Node) -> ir.Graph | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -12,6 +12,10 @@ from numpy.lib.stride_tricks import sliding_window_view
 __all__ = ["average_pool", "conv", "conv_transpose", "max_pool", "pads_of"]
 
 Ints = Sequence[int] | None
+_COLUMN_BYTES = 1 << 25
+"""What is copied of the windows of a convolution at a time."""
+_CACHED_ELEMENTS = 1 << 15
+"""Elements that stay in a processor's cache."""
 
 
 def pads_of(
@@ -67,17 +71,60 @@ def conv(
     kernel = list(W.shape[2:])
     steps, gaps = list(strides or [1] * rank), list(dilations or [1] * rank)
     around = pads_of(X.shape[2:], kernel, steps, gaps, auto_pad, pads)
-    padded = np.pad(X, [(0, 0), (0, 0), *around])
-    view = _windows(padded, kernel, steps, gaps)
-    per_group = W.shape[1]
-    made = []
-    for g in range(group):
-        rows = view[:, g * per_group : (g + 1) * per_group]
-        weights = W[g * (W.shape[0] // group) : (g + 1) * (W.shape[0] // group)]
-        summed = np.tensordot(rows, weights, axes=([1, *range(2 + rank, 2 + 2 * rank)], list(range(1, 2 + rank))))
-        made.append(np.moveaxis(summed, -1, 1))
-    result = np.concatenate(made, axis=1)
-    return result if B is None else result + B.reshape(1, -1, *[1] * rank)
+    padded = np.pad(X, [(0, 0), (0, 0), *around]) if any(map(any, around)) else X
+    sizes = [(n - (k - 1) * d - 1) // s + 1 for n, k, d, s in zip(padded.shape[2:], kernel, gaps, steps, strict=True)]
+    summed = np.empty((X.shape[0], W.shape[0], *sizes), np.result_type(X, W))
+    bytes_per_row = max(1, math.prod(padded.shape[1:2] + W.shape[2:]) * math.prod(sizes[1:]) * summed.itemsize)
+    rows = max(1, _COLUMN_BYTES // bytes_per_row)
+    for image in range(X.shape[0]):
+        for start in range(0, sizes[0], rows):
+            part = slice(start, min(start + rows, sizes[0]))
+            windows = [part, *(slice(size) for size in sizes[1:])]
+            taken = [_Steps(*along) for along in zip(windows, steps, gaps, strict=True)]
+            summed[image, :, part] = _summed_windows(padded[image], W, taken, group)
+    return summed if B is None else summed + B.reshape(1, -1, *[1] * rank)
+
+
+class _Steps(NamedTuple):
+    """Windows along one axis: which of them, how far apart, and how far apart the elements of one are."""
+
+    windows: slice
+    stride: int
+    dilation: int
+
+    def at(self, position: int) -> slice:
+        """Return the elements that stand at one position of these windows."""
+        first = self.windows.start or 0
+        begin = first * self.stride + position * self.dilation
+        return slice(begin, begin + (self.windows.stop - first - 1) * self.stride + 1, self.stride)
+
+
+def _summed_windows(image: np.ndarray, W: np.ndarray, taken: Sequence[_Steps], group: int) -> np.ndarray:
+    """Return the sums ``[M, out...]`` over some windows of one image ``[C, in...]``."""
+    sizes = [s.windows.stop - (s.windows.start or 0) for s in taken]
+    outputs, per_group = W.shape[0], W.shape[1]
+    positions = list(np.ndindex(*W.shape[2:]))
+    if per_group == 1 and outputs == group:
+        return _filtered_channels(image, W[:, 0], taken, sizes)
+    shifted = (image[(slice(None), *(s.at(p) for s, p in zip(taken, at, strict=True)))] for at in positions)
+    columns = next(shifted) if len(positions) == 1 else np.stack(list(shifted), axis=1)
+    grouped = columns.reshape(group, per_group * len(positions), -1)
+    weights = W.reshape(group, outputs // group, -1)
+    return np.asarray(np.matmul(weights, grouped).reshape(outputs, *sizes))
+
+
+def _filtered_channels(image: np.ndarray, W: np.ndarray, taken: Sequence[_Steps], sizes: Sequence[int]) -> np.ndarray:
+    """Return the sums with one filter per channel, ``W[C, kernel...]``: products element by element, no matrices."""
+    total = np.zeros((len(W), *sizes), np.result_type(image, W))
+    some = max(1, _CACHED_ELEMENTS // max(1, math.prod(sizes)))
+    for start in range(0, len(W), some):
+        channels = slice(start, start + some)
+        product = np.empty_like(total[channels])
+        for position in np.ndindex(*W.shape[1:]):
+            weights = W[(channels, *position)].reshape(-1, *[1] * len(sizes))
+            shifted = image[(channels, *(s.at(p) for s, p in zip(taken, position, strict=True)))]
+            total[channels] += np.multiply(shifted, weights, out=product)
+    return total
 
 
 def conv_transpose(

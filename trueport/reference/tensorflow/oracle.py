@@ -9,7 +9,8 @@ import onnx_ir as ir
 
 from trueport.frontends.tensorflow.source.capture import Captured
 from trueport.mapping.registry import Registry
-from trueport.reference.base import MORE_RUNS, NOISY_RUNS, Truth
+from trueport.reference.base import Truth
+from trueport.reference.noise import MORE_RUNS, NOISY_RUNS
 from trueport.reference.tensorflow.evaluate import evaluate_wide
 from trueport.reference.tensorflow.noise import operation_noise
 from trueport.reference.tensorflow.walk import TensorflowWalk

@@ -12,6 +12,7 @@ from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.source.call import as_array
 from trueport.frontends.torch.source.run import held_tensors
 from trueport.quoting import one_line
+from trueport.reference.noise import RoundingNoise
 from trueport.reference.torch.wide import widened, widening
 
 __all__ = ["NodeStepper"]
@@ -23,7 +24,7 @@ class NodeStepper:
     def __init__(self, program: Any, unit: float, seed: int | None = None) -> None:
         self._program = program
         self._unit = unit
-        self._generator = None if seed is None else np.random.default_rng(seed)
+        self._noise = None if seed is None else RoundingNoise(seed)
         self._weights = {name: widened(tensor.detach()) for name, tensor in held_tensors(program).items()}
 
     def run(self, node: Any, held: Mapping[str, Any]) -> Any:
@@ -34,7 +35,7 @@ class NodeStepper:
 
         args, kwargs = torch.fx.map_arg((node.args, node.kwargs), value)
         try:
-            with torch.no_grad(), widening(self._unit, self._generator):
+            with torch.no_grad(), widening(self._unit, self._noise):
                 made = node.target(*args, **kwargs)
         except (RuntimeError, TypeError, NotImplementedError) as error:
             raise NoOracle(

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from trueport.frontends.torch.source.capture import TorchCaptured
-from trueport.reference.base import MORE_RUNS, NOISY_RUNS, Truth, refuse_to_walk
+from trueport.reference.base import Truth, refuse_to_walk
+from trueport.reference.noise import MORE_RUNS, NOISY_RUNS
 from trueport.reference.torch.walk import TorchWalk, Translated
 from trueport.reference.torch.wide import WideModule
 from trueport.runtimes.base import Model

@@ -13,6 +13,7 @@ from trueport.errors import TrueportError
 from trueport.frontends.torch.source.run import run_eager, run_inner
 from trueport.frontends.torch.source.user_lines import line_of
 from trueport.ir.provenance import origins
+from trueport.reference.noise import NOISY_RUNS
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.reference.onnx.walk import OnnxWalk, region_cases
 from trueport.reference.onnx.widen import widened_array
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from trueport.reference.torch.oracle import TorchOracle
 
 __all__ = ["TorchWalk", "Translated"]
-
-_NOISY_RUNS = 3
 
 
 class Translated(Protocol):
@@ -59,7 +58,7 @@ class TorchWalk:
         self._translated = translated
         self._inputs = dict(zip(captured.call.names, program.graph_signature.user_inputs, strict=True))
         self.places: Sequence[Place] = tuple(_places(program, self._inputs.values()))
-        seeds = (None, *(oracle.seed + run for run in range(_NOISY_RUNS)))
+        seeds = (None, *(oracle.seed + run for run in range(NOISY_RUNS)))
         self._steppers = [_Stepper(NodeStepper(program, oracle.unit, seed)) for seed in seeds]
         self.steppers: Sequence[Stepper] = self._steppers
         eager = functools.partial(run_eager, captured.module, captured.call)

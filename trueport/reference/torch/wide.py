@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from trueport.errors import NoOracle
-from trueport.fidelity import Against
+from trueport.fidelity import Against, ErrorBound, ulps
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.source.call import Call, as_array, as_tensor, inference
 from trueport.frontends.torch.source.eager_attention import eager_paths
 from trueport.frontends.torch.source.exporter_output import torch_warnings_hidden
 from trueport.frontends.torch.source.higher_order import run_control_flow_in
 from trueport.frontends.torch.source.operator_steps import steps_of
-from trueport.ir.rounding import LEAST_BLUR, place_sizes
 from trueport.quoting import one_line
+from trueport.reference.noise import Rounding, RoundingNoise
 from trueport.reference.torch.rounding import bound_of, makes_numbers, takes_samples
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
@@ -55,7 +55,7 @@ class WideModule:
             widened(as_tensor(feeds[name], like, name))
             for name, like in zip(self._call.names, self._call.tensors, strict=True)
         ]
-        mode = _Mode(self.unit, None if seed is None else np.random.default_rng(seed))
+        mode = _Mode(self.unit, None if seed is None else RoundingNoise(seed))
         try:
             with inference(self._module), eager_paths(), _dispatch_mode(mode):
                 for part, name, value in self._wide:
@@ -91,17 +91,17 @@ def coarsest_unit(module: Any, call: Call) -> float:
     return max((_ROUNDOFF.get(_word(dtype), 0.0) for dtype in floats), default=2.0**-24)
 
 
-def widening(unit: float, generator: np.random.Generator | None) -> Any:
-    """A context in which all that PyTorch dispatches is widened; with a generator it errs by ``unit``."""
-    return _dispatch_mode(_Mode(unit, generator))
+def widening(unit: float, noise: RoundingNoise | None) -> Any:
+    """Return a context in which all that PyTorch dispatches is widened; with ``noise`` it errs by ``unit``."""
+    return _dispatch_mode(_Mode(unit, noise))
 
 
 class _Mode:
     """What is done around each operator."""
 
-    def __init__(self, unit: float = 0.0, generator: np.random.Generator | None = None) -> None:
+    def __init__(self, unit: float, noise: RoundingNoise | None) -> None:
         self._unit = unit
-        self._generator = generator
+        self._noise = noise
         self._narrow = unit != _ROUNDOFF["float64"]
 
     def step(self, operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -109,31 +109,53 @@ class _Mode:
         given = {name: _wide_type(value) for name, value in kwargs.items()}
         # What an operator writes into must stay the tensor that it is.
         wide = _each(lambda value: _wide_type(value if writes else widened(value)), list(args))
-        rounds, bound = self._generator is not None and makes_numbers(operator), bound_of(operator)
-        if rounds and bound.against == Against.DATA:
-            wide = _each(lambda value: self._err(value, value, max(bound.ulps, LEAST_BLUR)), wide)
-        made = taken(operator, wide, given, self._narrow) if takes_samples(operator) else operator(*wide, **given)
-        made = made if writes else _each(widened, made)
-        if not rounds:
-            return made
-        if writes:
-            _each(lambda value: _is_wide(value) and value.copy_(self._err(value, value)), made)
-            return made
-        sizes = _sizes(bound.against, operator, wide, given, made)
-        return torch.utils._pytree.tree_map(lambda value, size: self._err(value, size, bound.ulps), made, sizes)
 
-    def _err(self, value: Any, size: Any, ulps: float = 1.0) -> Any:
-        if self._generator is None:
-            return value
-        if isinstance(value, torch.Tensor) and value.dtype == torch.complex128:
-            # Both parts err by what the whole number is large.
-            parts = torch.view_as_real(value.resolve_conj())
-            return torch.view_as_complex(self._err(parts, size.abs().unsqueeze(-1).expand_as(parts), ulps))
-        if not _is_wide(value):
-            return value
-        drawn = torch.from_numpy(np.asarray(self._generator.uniform(-1, 1, size=tuple(value.shape))))
-        scale = torch.where(torch.isfinite(size), size.abs(), torch.zeros_like(size))
-        return value + 2 * self._unit * ulps * scale * drawn
+        def run(operands: Sequence[Any]) -> Any:
+            if takes_samples(operator):
+                return taken(operator, operands, given, self._narrow)
+            made = operator(*operands, **given)
+            return made if writes else _each(widened, made)
+
+        if self._noise is None or not makes_numbers(operator):
+            return run(wide)
+        if not writes:
+            return self._with_errors(self._noise, bound_of(operator), wide, run)
+        made = run(wide)
+        for value in torch.utils._pytree.tree_leaves(made):
+            if _is_wide(value):
+                (off,) = self._noise(Rounding(self._unit, ulps(1), ()), (), functools.partial(_itself, value))
+                value.copy_(torch.from_numpy(off))
+        return made
+
+    def _with_errors(self, noise: RoundingNoise, bound: ErrorBound, args: Sequence[Any], run: Any) -> Any:
+        """Return what ``run(args)`` gives, with errors of rounding, in the structure in which it gives them."""
+        leaves, structure = torch.utils._pytree.tree_flatten(args)
+        structures: list[Any] = []
+
+        def run_leaves(arrays: Sequence[Any]) -> list[Any]:
+            made = run(torch.utils._pytree.tree_unflatten(list(map(_tensor, arrays)), structure))
+            results, of_results = torch.utils._pytree.tree_flatten(made)
+            structures.append(of_results)
+            return list(map(_array, results))
+
+        # Other inputs than those of cancelling sums come from operators that erred already.
+        rounding = Rounding(self._unit, bound, [bound.against == Against.DATA] * len(leaves))
+        results = noise(rounding, list(map(_array, leaves)), run_leaves)
+        return torch.utils._pytree.tree_unflatten(list(map(_tensor, results)), structures[0])
+
+
+def _itself(value: Any, inputs: Sequence[Any]) -> list[Any]:
+    return [_array(value)]
+
+
+def _array(value: Any) -> Any:
+    """Return a float of the reference's precision as an array, anything else as it is."""
+    is_wide = isinstance(value, torch.Tensor) and value.dtype in (torch.float64, torch.complex128)
+    return value.detach().resolve_conj().resolve_neg().numpy() if is_wide else value
+
+
+def _tensor(value: Any) -> Any:
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
 
 
 def _dispatch_mode(mode: _Mode) -> Any:
@@ -198,23 +220,6 @@ def widened(value: Any) -> Any:
 
 def _is_wide(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dtype == torch.float64
-
-
-def _sizes(against: Against, operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], made: Any) -> Any:
-    """What the errors of an operator's results are relative to."""
-    if against == Against.TERMS:
-        return operator(*_each(_magnitude, args), **kwargs)
-    if against == Against.PLACES:
-        return operator(torch.from_numpy(place_sizes(args[0].numpy())), *args[1:], **kwargs)
-    if against == Against.ONE:
-        return _each(lambda value: value.abs().clamp(min=1.0) if _is_wide(value) else value, made)
-    if against == Against.INPUT:
-        return _each(lambda value: torch.maximum(value.abs(), args[0].abs()) if _is_wide(value) else value, made)
-    return made
-
-
-def _magnitude(value: Any) -> Any:
-    return value.abs() if _is_wide(value) else value
 
 
 def _each(change: Callable[[Any], Any], tree: Any) -> Any:

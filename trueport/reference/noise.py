@@ -1,0 +1,177 @@
+"""Rounding noise: errors as a float of the model's own type makes them, drawn at random, for all frameworks.
+
+An operation sees some of its inputs off by half a unit of the last place, and gives results off by its declared bound.
+What that bound is relative to is the operator's own fact (`Against`). Run a few times, this gives the noise that a
+model makes of rounding, for each element of each value: what a faithful runtime may show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from trueport.fidelity import Against, ErrorBound
+
+__all__ = ["MORE_RUNS", "NOISY_RUNS", "Rounding", "RoundingNoise", "Run", "error_sizes", "is_wide"]
+
+NOISY_RUNS = 3
+MORE_RUNS = 9
+"""Of elements there are many: some happen to err little in all of a few runs, and hardly any in so many."""
+
+Run = Callable[[Sequence[Any]], Sequence[Any]]
+"""Evaluates one operation on inputs; results in their order."""
+
+_LEAST_ULPS = 1.0
+"""The least error of an operator that rounds: one unit of the last place."""
+_LEAST_BLUR = 4.0
+"""Units of the last place that data are off, at least, where that stands for sums: many small errors add up."""
+_COORDINATE_ULPS = 8.0
+"""What operators that interpolate declare for their sums; a coordinate itself is off by one unit of its last place."""
+_CHUNK = 1 << 16
+"""Elements that are changed at a time: as many as stay in a processor's cache."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """How one operation errs."""
+
+    unit: float
+    """unit roundoff of the coarsest float that it returns"""
+    bound: ErrorBound
+    blurred: Sequence[bool]
+    """per input: whether it is off as well; weights and parameters are the same in every run"""
+
+    @property
+    def scale(self) -> float:
+        """The largest error of a result, relative to what the bound is relative to."""
+        return 2 * self.unit * max(self.bound.ulps, _LEAST_ULPS)
+
+    @property
+    def blur(self) -> float:
+        """The largest error of an input, relative to itself."""
+        return max(self.scale, 2 * self.unit * _LEAST_BLUR) if self.bound.against == Against.DATA else self.unit
+
+
+class RoundingNoise:
+    """A source of errors; the same seed gives the same ones."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+        self._numbers = self._generator.uniform(-1, 1, size=2 * _CHUNK)
+
+    def __call__(
+        self, rounding: Rounding | None, inputs: Sequence[Any], run: Run, sizes: Sequence[Any] | None = None
+    ) -> Sequence[Any]:
+        """Run an operation with errors; None: it does not round.
+
+        ``sizes``: what `error_sizes` gives, where that is known already from a run without errors.
+        """
+        if rounding is None:
+            return run(inputs)
+        given = [self._err(a, a, rounding.blur) if b else a for a, b in zip(inputs, rounding.blurred, strict=True)]
+        results = run(given)
+        sizes = error_sizes(rounding.bound.against, inputs, results, run) if sizes is None else sizes
+        return [self._err(a, size, rounding.scale) for a, size in zip(results, sizes, strict=True)]
+
+    def _err(self, array: Any, size: Any, scale: float) -> Any:
+        """Return a copy, each element off by up to ``scale`` times its size; both parts of a complex number are."""
+        if not is_wide(array) or np.shape(size) != np.shape(array):
+            return array
+        off = np.empty_like(array)  # in the same layout: code that looks at strides finds those that it made
+        sizes = np.abs(size) if np.iscomplexobj(size) else size
+        axes = sorted(range(off.ndim), key=lambda axis: -off.strides[axis])
+        is_complex = off.dtype.kind == "c"
+        for part, exact in ((off.real, array.real), (off.imag, array.imag)) if is_complex else ((off, array),):
+            errors = self._errors(sizes.transpose(axes).reshape(-1), scale)
+            self._add(part.transpose(axes), exact.transpose(axes).reshape(-1), errors)
+        return off
+
+    def _errors(self, sizes: np.ndarray, scale: float) -> Iterator[np.ndarray]:
+        """Yield errors of some elements at a time, by numbers that were drawn once and are used from anywhere."""
+        for start in range(0, sizes.size, _CHUNK):
+            some = sizes[start : start + _CHUNK]
+            begin = int(self._generator.integers(_CHUNK))
+            errors = self._numbers[begin : begin + some.size] * scale
+            errors *= some
+            if not np.isfinite(errors.sum()):
+                errors[~np.isfinite(errors)] = 0.0
+            yield errors
+
+    def _add(self, off: np.ndarray, exact: np.ndarray, errors: Iterator[np.ndarray]) -> None:
+        flat, start = off.reshape(-1), 0
+        for some in errors:
+            stop = start + some.size
+            np.add(exact[start:stop], some, out=flat[start:stop])
+            start = stop
+        if not np.may_share_memory(flat, off):  # no view of it is flat
+            off[...] = flat.reshape(off.shape)
+
+
+def is_wide(array: Any) -> bool:
+    """True if it is a float in the precision of the reference."""
+    return isinstance(array, np.ndarray) and array.dtype in (np.float64, np.complex128)
+
+
+def error_sizes(against: Against, inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    """Return for each result what its errors are relative to; nearly the same for inputs that are off a little."""
+    return _SIZES[against](inputs, results, run)
+
+
+def _of_terms(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    return run([np.abs(array).astype(array.dtype) if is_wide(array) else array for array in inputs])
+
+
+def _of_one(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    return [np.maximum(np.abs(array), 1.0) if is_wide(array) else array for array in results]
+
+
+def _of_input(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    if np.shape(inputs[0]) != np.shape(results[0]):
+        return results
+    return [np.maximum(np.abs(results[0]), np.abs(inputs[0])), *results[1:]]
+
+
+def _of_largest(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    return [
+        np.broadcast_to(np.max(np.abs(array), axis=-1, keepdims=True, initial=0.0), array.shape)
+        if is_wide(array) and array.ndim
+        else array
+        for array in results
+    ]
+
+
+def _of_coordinates(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    return run([_neighbours(inputs[0]), *inputs[1:]])
+
+
+def _neighbours(image: np.ndarray) -> np.ndarray:
+    """Return what an error is relative to where neighbours are mixed by a computed coordinate.
+
+    A coordinate as large as the image is long, off by its last place, takes so much more of a neighbour.
+    """
+    largest = np.abs(image)
+    for axis in range(1, largest.ndim):
+        rows = np.moveaxis(largest, axis, 0)
+        padded = np.concatenate([rows[:1], rows, rows[-1:]])
+        largest = np.moveaxis(np.maximum(np.maximum(padded[:-2], rows), padded[2:]), 0, axis)
+    return np.asarray(largest * max(1.0, max(image.shape[1:], default=1) / _COORDINATE_ULPS))
+
+
+def _of_results(inputs: Sequence[Any], results: Sequence[Any], run: Run) -> Sequence[Any]:
+    return results
+
+
+_SIZES: Mapping[Against, Callable[[Sequence[Any], Sequence[Any], Run], Sequence[Any]]] = {
+    Against.RESULT: _of_results,
+    Against.STEPS: _of_results,
+    Against.TERMS: _of_terms,
+    Against.ONE: _of_one,
+    Against.INPUT: _of_input,
+    Against.LARGEST: _of_largest,
+    Against.DATA: _of_results,
+    Against.PLACES: _of_coordinates,
+}
+"""What an error is relative to, by the operator's bound."""
