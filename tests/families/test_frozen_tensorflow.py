@@ -146,6 +146,24 @@ def test_forms(cell: tuple[str, str], tmp_path: Path) -> None:
     agrees(_FORMS[form](model, tmp_path), want, tmp_path)
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_outputs_of_a_loaded_function_have_one_order(nested: bool, tmp_path: Path) -> None:
+    # TensorFlow gives the keys of stored dicts in another order in each process.
+    def compute(x: Any) -> Any:
+        parts = {f"part_{index}": x + float(index) for index in range(12)}
+        return {"z": [parts], "a": x} if nested else parts
+
+    module = tf.Module()
+    module.call = tf.function(compute, input_signature=[_X])
+    tf.saved_model.save(module, str(tmp_path / "saved"))
+    loaded = tf.saved_model.load(str(tmp_path / "saved"))
+    parts = [f"part_{index}" for index in range(12)]
+    want = ["a", *(f"z.0.{part}" for part in parts)] if nested else parts
+    for function in (loaded.call.get_concrete_function(_X), loaded.call.concrete_functions[0]):
+        model = convert(function, "onnx", verify=False).model
+        assert [value.name for value in model.graph.outputs] == want
+
+
 def test_pruned_in_a_structure_between_inner_tensors(tmp_path: Path) -> None:
     wrapped = v1.wrap_function(lambda x: tf.identity(tf.nn.relu(x, name="r") @ _KERNEL, name="y"), [_X])
     operation = wrapped.graph.get_operation_by_name("y")

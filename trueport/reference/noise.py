@@ -95,8 +95,10 @@ class RoundingNoise:
             some = sizes[start : start + _CHUNK]
             begin = int(self._generator.integers(_CHUNK))
             errors = self._numbers[begin : begin + some.size] * scale
-            errors *= some
-            if not np.isfinite(errors.sum()):
+            with np.errstate(over="ignore", invalid="ignore"):  # sizes may be infinite: no error is drawn there
+                errors *= some
+                is_finite = np.isfinite(errors.sum())
+            if not is_finite:
                 errors[~np.isfinite(errors)] = 0.0
             yield errors
 

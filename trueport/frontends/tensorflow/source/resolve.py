@@ -221,7 +221,7 @@ def _from_function(function: Any, options: Options, held: Any = None, order: Seq
     if function.structured_input_signature is None or (holds_state(function) and hasattr(owner, "prune")):
         return flat_function(function, owner, options.border)
     positional, named = function.structured_input_signature
-    stored = hasattr(held, "signatures")
+    stored = _is_stored(function, held)
     names = sorted(named, key=lambda name: (order.index(name) if name in order else len(order), natural_order(name)))
     names = names if stored else list(named)
     specs = [*_named_specs(function, positional), *(Spec(name, named[name]) for name in names)]
@@ -231,14 +231,24 @@ def _from_function(function: Any, options: Options, held: Any = None, order: Seq
         def call(*inputs: Any) -> Any:
             split = len(inputs) - len(names)
             made = called(*inputs[:split], **dict(zip(names, inputs[split:], strict=True)))
-            return (
-                {name: made[name] for name in sorted(made, key=natural_order)}
-                if stored and isinstance(made, dict)
-                else made
-            )
+            return _in_natural_order(made) if stored else made
 
         return capture(call, specs, border=options.border, held=held or function)
     return _from_structured(function, options, held)
+
+
+def _is_stored(function: Any, held: Any) -> bool:
+    """True if it comes from a SavedModel, which keeps dicts in no order: TensorFlow gives another in each process."""
+    of_file = hasattr(held, "signatures") or hasattr(function, "_self_saveable_object_factories")
+    return of_file or function.graph.name == "restored_function_body"
+
+
+def _in_natural_order(made: Any) -> Any:
+    if isinstance(made, Mapping):
+        return {name: _in_natural_order(made[name]) for name in sorted(made, key=natural_order)}
+    if isinstance(made, (list, tuple)) and not hasattr(made, "_fields"):
+        return [_in_natural_order(item) for item in made]
+    return made
 
 
 def _named_specs(function: Any, positional: Sequence[Any]) -> list[Spec]:
@@ -264,7 +274,8 @@ def _from_structured(function: Any, options: Options, held: Any) -> Captured:
         remaining = iter(inputs)
         values = [next(remaining) if isinstance(leaf.spec, tf.TypeSpec) else leaf.spec for leaf in leaves]
         positional, named = tf.nest.pack_sequence_as(structure, values, expand_composites=False)
-        return called(*positional, **named)
+        made = called(*positional, **named)
+        return _in_natural_order(made) if _is_stored(function, held) else made
 
     return capture(call, specs, border=options.border, held=held or function)
 
