@@ -83,6 +83,18 @@ def test_torch_is_faithful(cell: tuple[str, str]) -> None:
     assert found is not None and found.verdict == Verdict.FAITHFUL, found
 
 
+def test_phase_that_jumps_by_rounding_is_faithful() -> None:
+    """The last bin of a real signal is real: whether its phase is pi or -pi is decided by rounding."""
+
+    class Phase(torch.nn.Module):
+        def forward(self, x: Any) -> Any:
+            return torch.fft.rfft(x).angle()
+
+    signal = torch.randn(40, 16, generator=torch.Generator().manual_seed(0))
+    found = trueport.convert(Phase(), to="onnx", example_inputs=(signal,)).report.comparison
+    assert found is not None and found.verdict == Verdict.FAITHFUL, found
+
+
 @grid(TENSORFLOW, quick=2)
 def test_tensorflow_is_faithful(cell: tuple[Callable[[Any], Any], Any]) -> None:
     found = trueport.convert(traced(*cell), to="onnx").report.comparison

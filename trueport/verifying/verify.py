@@ -64,6 +64,10 @@ class _Worst:
     def faithful(self) -> bool:
         return all(found.verdict == Verdict.FAITHFUL for found in self.outputs.values())
 
+    def departs(self, name: str) -> bool:
+        """Whether an output departs on a sample before."""
+        return name in self.outputs and self.outputs[name].verdict == Verdict.DEPARTS
+
     def add(self, found: Judgement) -> None:
         known = self.outputs.get(found.name)
         # Of two that are as good the one that has something to say.
@@ -108,7 +112,7 @@ def verify_runs(
             else:
                 group.look(name, runs[0][name], truth[name], [run[name] for run in noisy])
                 found = _by_truth(name, runs, got[name], truth[name], noisy, wish, ties)
-                if is_doubtful(found) and not wish.strict:
+                if is_doubtful(found, known=group.departs(name)) and not wish.strict:
                     found = _by_truth(name, runs, got[name], truth[name], [*noisy, *more()], wish, ties)
             group.add(found)
             if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
