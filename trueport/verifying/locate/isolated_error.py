@@ -16,7 +16,7 @@ from trueport.fidelity import Verdict
 from trueport.reference.walk import Walkable, stream
 from trueport.verifying.align.gaps import Gap, Gaps
 from trueport.verifying.align.values import AlignedModel
-from trueport.verifying.judge.output import Judgement, judge
+from trueport.verifying.judge.output import Judgement, is_doubtful, judge
 
 __all__ = ["Owned", "owned"]
 
@@ -95,7 +95,7 @@ def _one(
             # Each draws on: hardly an element errs little in so many runs. Causes are told by them as well.
             again = [*walk.steppers[1:]] * _MORE_DRAWS
             noisy += [dict(stream(stepper, gap.places, held))[name] for stepper in again]
-            found = judge(name, [source], got, truth, noisy, k=k)
+            found = judge(name, [source], got, truth, noisy, k=k) if is_doubtful(found, known=True) else found
     except NoOracle:
         return None
     return Owned(found, gap, held, given, source, got, truth, tuple(noisy))
