@@ -11,7 +11,6 @@ from typing import Any
 from trueport.errors import OutputExists, RunFailed, TrueportError, UsageError
 from trueport.mapping.registry import RECORDS
 from trueport.quoting import one_line
-from trueport.reference.base import NoReference
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.report.diff import Difference, compare_models
 from trueport.requirements import require_for_check, require_for_comparison
@@ -32,6 +31,7 @@ from trueport.verifying.inputs.pairing import PairedModel, pair
 from trueport.verifying.inputs.sizes import Dims
 from trueport.verifying.judge.criteria import Asked
 from trueport.verifying.judge.output import DEFAULT_K
+from trueport.verifying.judge.truth import GuardedReference
 from trueport.verifying.locate.first_node import DEFAULT_MEMORY
 from trueport.verifying.locate.locate_and_explain import pursue
 from trueport.verifying.locate.result import Located
@@ -187,9 +187,10 @@ def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable
         found = Everywhere(sources, paired, compared.openings, oracle, wish, allowed, everywhere).run(inputs)
     found = replace(found, machine=_machine([*sources, paired.model]))
     shown = found.shown_by
-    if not shown or isinstance(oracle, NoReference) or wish.strict:
+    truth = GuardedReference(oracle)(shown)[0] if shown and not wish.strict else None
+    if truth is None:
         return found
-    hints = feeding_hints(sources[0].run(shown), paired, shown, oracle.run(shown)[0], wish.k)
+    hints = feeding_hints(sources[0].run(shown), paired, shown, truth, wish.k)
     return replace(found, hints=(*found.hints, *hints))
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from trueport.errors import NoOracle, TrueportError
+from trueport.errors import TrueportError
 from trueport.fidelity import Verdict
 from trueport.quoting import one_line
-from trueport.reference.base import NoReference, Oracle
+from trueport.reference.base import Oracle
 from trueport.runtimes.base import Model
 from trueport.verifying.judge.criteria import Asked, as_asked
 from trueport.verifying.judge.known_departures import known_departure
@@ -21,6 +22,7 @@ from trueport.verifying.judge.output import Judgement, is_doubtful, judge, sourc
 from trueport.verifying.judge.saturation import Saturation
 from trueport.verifying.judge.summed_bounds import compare_outputs
 from trueport.verifying.judge.tied_indices import Ties
+from trueport.verifying.judge.truth import GuardedReference
 from trueport.verifying.verification import Verification, badness
 
 __all__ = ["accepts", "verify_runs"]
@@ -90,7 +92,7 @@ def verify_runs(
     ``source`` holds equivalent executions of the source, the plain one first. Without a reference
     floats are compared with the source by ``allowed_ulps``, the declared bounds added up.
     """
-    wish, truth_of, rejected = wish or Asked(), _Truth(oracle), 0
+    wish, truth_of, rejected = wish or Asked(), GuardedReference(oracle), 0
     worst, special, saturation = _Worst(), _Worst(), Saturation(source[0], target)
     shown_by: Feeds = {}
     for feeds in samples:
@@ -100,20 +102,15 @@ def verify_runs(
             continue
         got, failure = _target_run(target, feeds)
         saturation.look(feeds, {"source": runs[0], "target": got})
-        truth, noisy = (None, []) if random or failure else truth_of(feeds)
         group = special if getattr(feeds, "special", False) else worst
         group.samples += 1
-        more, ties = functools.cache(functools.partial(truth_of.more, feeds)), Ties(source[0], feeds, got)
-        for name in runs[0]:
-            if failure:
-                found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")
-            elif truth is None:
-                found = _without_truth(name, runs[0][name], got[name], allowed_ulps, random, wish, ties)
-            else:
-                group.look(name, runs[0][name], truth[name], [run[name] for run in noisy])
-                found = _by_truth(name, runs, got[name], truth[name], noisy, wish, ties)
-                if is_doubtful(found, known=group.departs(name)) and not wish.strict:
-                    found = _by_truth(name, runs, got[name], truth[name], [*noisy, *more()], wish, ties)
+        if failure:
+            words = f"the target fails: {failure}"
+            judged = [Judgement(name, Verdict.DEPARTS, math.inf, words) for name in runs[0]]
+        else:
+            ties = Ties(source[0], feeds, got)
+            judged = _Sample(feeds, runs, got, truth_of, ties, wish, allowed_ulps, random).judged(group)
+        for found in judged:
             group.add(found)
             if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
                 shown_by = feeds
@@ -137,13 +134,54 @@ def verify_runs(
     )
 
 
-def _by_truth(
-    name: str, runs: Sequence[Feeds], got: Any, truth: Any, noisy: Sequence[Feeds], wish: Asked, ties: Ties
-) -> Judgement:
-    settle = ties.of(name, runs[0][name])
-    here, errs = [settle.array(run[name]) for run in runs], [settle.array(run[name]) for run in noisy]
-    found = judge(name, here, settle.array(got), settle.array(truth), errs, k=wish.k, tolerance=wish.tolerance)
-    return as_asked(settle.say(found), here[0], got, wish)
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """What both models give for one set of inputs."""
+
+    feeds: Feeds
+    runs: Sequence[Feeds]
+    got: Feeds
+    truth_of: GuardedReference
+    ties: Ties
+    wish: Asked
+    allowed_ulps: float
+    random: bool
+
+    def judged(self, group: _Worst) -> list[Judgement]:
+        """Judge every output of the source; ``group`` has what was found on the samples before."""
+        truth, noisy = (None, []) if self.random else self.truth_of(self.feeds)
+        found = []
+        for name, plain in self.runs[0].items():
+            if name not in self.got:
+                found.append(Judgement(name, Verdict.DEPARTS, math.inf, "the target does not give it"))
+            elif truth is None or name not in truth:
+                found.append(self._without_truth(name))
+            else:
+                group.look(name, plain, truth[name], [run[name] for run in noisy])
+                one = self._by_truth(name, truth[name], noisy)
+                if is_doubtful(one, known=group.departs(name)) and not self.wish.strict:
+                    one = self._by_truth(name, truth[name], [*noisy, *self._more])
+                found.append(one)
+        return found
+
+    @functools.cached_property
+    def _more(self) -> list[dict[str, Any]]:
+        return self.truth_of.more(self.feeds)
+
+    def _by_truth(self, name: str, truth: Any, noisy: Sequence[Feeds]) -> Judgement:
+        wish, settle = self.wish, self.ties.of(name, self.runs[0][name])
+        here, errs = [settle.array(run[name]) for run in self.runs], [settle.array(run[name]) for run in noisy]
+        got = self.got[name]
+        found = judge(name, here, settle.array(got), settle.array(truth), errs, k=wish.k, tolerance=wish.tolerance)
+        return as_asked(settle.say(found), here[0], got, wish)
+
+    def _without_truth(self, name: str) -> Judgement:
+        want, got = self.runs[0][name], self.got[name]
+        settle = self.ties.of(name, want)
+        plain = compare_outputs(name, want, settle.array(got), self.allowed_ulps, shapes_only=self.random)
+        ratio = plain.needed_ulps / max(plain.allowed_ulps, 1e-30)
+        found = settle.say(Judgement(name, plain.verdict, ratio, plain.why, _measured(want, got, self.random)))
+        return found if self.random else as_asked(found, want, got, self.wish)
 
 
 def _shared(oracle: Oracle, target: Model) -> str:
@@ -151,41 +189,6 @@ def _shared(oracle: Oracle, target: Model) -> str:
     if oracle.shares != target.runtime:
         return ""
     return f"; the target runs the same kernels ({target.runtime}), what is wrong in them is not seen"
-
-
-class _Truth:
-    """The oracle as long as it answers; the reason once it does not."""
-
-    def __init__(self, oracle: Oracle) -> None:
-        self._oracle = oracle
-        self._why_not = oracle.name if isinstance(oracle, NoReference) else ""
-
-    @property
-    def name(self) -> str:
-        return self._why_not or self._oracle.name
-
-    def __call__(self, feeds: Feeds) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-        if self._why_not:
-            return None, []
-        try:
-            return self._oracle.run(feeds)
-        except NoOracle as error:
-            self._why_not = f"none: {error}"
-            return None, []
-
-    def more(self, feeds: Feeds) -> list[dict[str, Any]]:
-        """Further noisy runs."""
-        return self._oracle.more(feeds)
-
-
-def _without_truth(
-    name: str, want: Any, got: Any, allowed_ulps: float, random: bool, wish: Asked, ties: Ties
-) -> Judgement:
-    settle = ties.of(name, want)
-    plain = compare_outputs(name, want, settle.array(got), allowed_ulps, shapes_only=random)
-    ratio = plain.needed_ulps / max(plain.allowed_ulps, 1e-30)
-    found = settle.say(Judgement(name, plain.verdict, ratio, plain.why, _measured(want, got, random)))
-    return found if random else as_asked(found, want, got, wish)
 
 
 def _measured(want: Any, got: Any, random: bool) -> Metrics | None:

@@ -85,8 +85,9 @@ def judge(
     plain = source[0]
     if isinstance(plain, (list, tuple)):
         return _judge_list(name, source, target, oracle, noisy, k, tolerance)
-    if isinstance(plain, dict) or plain is None:
-        return _same_or_departs(name, plain == target, f"{target!r}, the source gives {plain!r}")
+    if isinstance(plain, dict) or plain is None or isinstance(target, (dict, list, tuple)) or target is None:
+        same = type(plain) is type(target) and plain == target
+        return _same_or_departs(name, same, f"{target!r}, the source gives {plain!r}")
     want, got = np.asarray(plain), np.asarray(target)
     if want.shape != got.shape:
         return _departs(name, f"shape {list(got.shape)}, the source gives {list(want.shape)}")
