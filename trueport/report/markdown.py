@@ -53,7 +53,10 @@ def _comparison(found: Verification | None) -> str:
     lines = ["## Comparison", "", _text(str(found))]
     lines += ["", f"Machine: {_text(str(found.machine))}"] if found.machine else []
     if found.outputs:
-        rows = [[output.name, output.verdict.value, f"{output.ratio:.3g}", output.why] for output in found.outputs]
+        rows = [
+            [output.name, output.verdict.value, f"{output.ratio:.3g}" if output.ratio <= 1e6 else "–", output.why]
+            for output in found.outputs
+        ]
         lines += ["", *_table(["output", "verdict", "ratio", "why"], rows)]
     return "\n".join(lines)
 

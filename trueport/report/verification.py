@@ -48,7 +48,7 @@ def _setting_row(one: SettingResult) -> tuple[str, ...]:
     verdict = one.verdict.value if one.verdict else "not run"
     # Of a faithful one the ratio says all.
     why = "" if one.verdict == Verdict.FAITHFUL else one.why
-    return (one.of, one.runtime, one.name, verdict, _number(one.ratio), why)
+    return (one.of, one.runtime, one.name, verdict, _ratio(one.ratio), why)
 
 
 def _special(found: Verification) -> list[str]:
@@ -90,7 +90,7 @@ def _counted(found: Verification) -> str:
 def _row(output: Judgement) -> tuple[str, ...]:
     m = output.metrics
     figures = ["", "", ""] if m is None else [_number(m.max_abs), _number(m.max_ulp), _number(m.snr_db)]
-    return (output.name, output.verdict.value, _number(output.ratio), *figures, output.why)
+    return (output.name, output.verdict.value, _ratio(output.ratio), *figures, output.why)
 
 
 def _figures(output: Judgement) -> list[str]:
@@ -112,6 +112,11 @@ def _figures(output: Judgement) -> list[str]:
 
 def _number(value: float | None) -> str:
     return "" if value is None else "inf" if math.isinf(value) else f"{value:.3g}"
+
+
+def _ratio(value: float | None) -> str:
+    """Return a ratio; beyond a million the reason says more, as it does where there is none."""
+    return "–" if value is not None and math.isinf(value) else ">1e6" if (value or 0) > 1e6 else _number(value)
 
 
 def _table(rows: Sequence[tuple[str, ...]]) -> list[str]:

@@ -31,6 +31,10 @@ class SettingResult:
     why: str
     """of the worst output, or the reason why it was not run"""
 
+    def __post_init__(self) -> None:
+        if self.verdict is not None and self.ratio is None:  # as JSON holds what is infinite
+            object.__setattr__(self, "ratio", math.inf)
+
     def __str__(self) -> str:
         said = f"{self.verdict.value}, {self.why}" if self.verdict else f"not run: {self.why}"
         return f"{self.of}, {self.runtime}, {self.name}: {said}"
@@ -85,7 +89,7 @@ class Verification:
         return max(worse, key=_setting_badness, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON takes it: what is infinite or no number stands as a string."""
+        """Return all of it as JSON takes it: what is infinite or no number is null."""
         data = {name: value for name, value in vars(self).items() if name != "shown_by"}
         for name in ("outputs", "special"):
             data[name] = [_judgement_json(output) for output in data[name]]
@@ -121,7 +125,7 @@ def _jsonable(value: Any) -> Any:
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_jsonable(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _setting_badness(found: SettingResult) -> tuple[int, float]:

@@ -32,6 +32,10 @@ Unless rounding makes it jump, as the phase of a negative number jumps from pi t
 _CHAOS = 0.1
 """Noise over the size of an output above which rounding errors decide what the output is."""
 _CHAOS_RUNS = 3
+_LARGEST = 1e6
+"""A ratio beyond which no figure is printed."""
+_NEARLY_EXACT = 1e-3
+"""Of a unit of the last place: a smaller floor is none."""
 _LEAST_ULPS = 2.0
 """What any float may be off beside the floor, wherever the model rounds at all."""
 
@@ -61,9 +65,13 @@ class Judgement:
     name: str
     verdict: Verdict
     ratio: float
-    """distance from the truth over what rounding explains; inf where no distance exists"""
+    """distance from the truth over what rounding explains; inf where there is no distance, or the source is exact"""
     why: str
     metrics: Metrics | None = None
+
+    def __post_init__(self) -> None:
+        if self.ratio is None:  # as JSON holds what is infinite
+            object.__setattr__(self, "ratio", float("inf"))
 
 
 def is_doubtful(found: Judgement, *, known: bool) -> bool:
@@ -178,10 +186,49 @@ def _judge_floats(
         return Judgement(name, Verdict.DEPARTS, float("inf"), "NaN or infinity stand in other places", metrics)
     with np.errstate(all="ignore"):
         counted = np.isfinite(truth) & np.isfinite(t) & np.isfinite(floor)
+        distance = np.abs(t - truth)
         allowed = _allowed(truth, floor, counted, want.dtype)
-        ratio = float(np.max((np.abs(t - truth) / allowed)[counted], initial=0.0))
-    verdict = Verdict.FAITHFUL if ratio <= k else Verdict.DEPARTS
-    return Judgement(name, verdict, ratio, f"{ratio:.3g} × what rounding explains", metrics)
+        ratios = np.where(counted, distance / allowed, 0.0)
+    ratio = float(np.max(ratios, initial=0.0))
+    if ratio <= k:
+        return Judgement(name, Verdict.FAITHFUL, ratio, _times(ratio), metrics)
+    exact = _off_exact(distance, truth, allowed, ratios > k, want.dtype)
+    if exact:
+        return Judgement(name, Verdict.DEPARTS, float("inf"), exact, metrics)
+    return Judgement(name, Verdict.DEPARTS, ratio, _times(ratio), metrics)
+
+
+def _times(ratio: float) -> str:
+    return (
+        f"{ratio:.3g} × what rounding explains" if ratio <= _LARGEST else f"over {_LARGEST:g} × what rounding explains"
+    )
+
+
+def _off_exact(
+    distance: np.ndarray, truth: np.ndarray, allowed: np.ndarray, beyond: np.ndarray, dtype: np.dtype
+) -> str:
+    """Say how far the target is off where the source does not round; "" if it rounds wherever the target is off.
+
+    Over a floor of nothing a ratio is a number without a meaning.
+    """
+    eps, size = float(_info(dtype).eps), np.abs(truth)
+    nowhere = beyond & (allowed <= size * eps * _NEARLY_EXACT + 4 * float(_info(dtype).tiny))
+    if not np.any(nowhere):
+        return ""
+    off, of = distance[nowhere], size[nowhere]
+    if not np.any(of):
+        return f"the source is exactly zero here; the target is off by up to {np.max(off):.3g}"
+    ulps = float(np.max(off[of > 0] / ulp(of[of > 0], eps)))
+    return f"the source is exact here; the target is off by {ulps:.3g} ulp (max {np.max(off):.3g})"
+
+
+def ulp(size: np.ndarray, eps: float) -> np.ndarray:
+    """Return the unit of the last place at magnitudes that are not zero."""
+    return np.asarray(np.exp2(np.floor(np.log2(size))) * eps)
+
+
+def _info(dtype: np.dtype) -> Any:
+    return ml_dtypes.finfo(np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype)
 
 
 def source_distance(source: Any, oracle: Any, noisy: Sequence[Any]) -> float:
@@ -261,7 +308,7 @@ def _floor(truth: np.ndarray, runs: Sequence[np.ndarray]) -> np.ndarray:
 
 def _allowed(truth: np.ndarray, floor: np.ndarray, counted: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The floor; an element that happens to be rounded well is lent the others' noise."""
-    info = ml_dtypes.finfo(np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype)
+    info = _info(dtype)
     size = np.abs(truth)
     sized = counted & (size > 0)
     relative = floor[sized] / size[sized] if np.any(sized) else np.zeros(1)

@@ -22,7 +22,7 @@ function verdictWords(data) {
   const found = data.comparison;
   if (!found) return "The numbers of source and target were not compared.";
   if (found.skipped) return `The numbers were not compared: ${found.skipped}.`;
-  const largest = found.outputs.reduce((a, b) => (a && real(a.ratio) >= real(b.ratio) ? a : b), null);
+  const largest = found.outputs.reduce((a, b) => (a && real(a.ratio ?? "inf") >= real(b.ratio ?? "inf") ? a : b), null);
   const how = largest ? ` The largest difference, of ${largest.name}, is ${largest.why}; up to ${number(found.k)} × counts as faithful.` : "";
   return `${plural(found.outputs.length, "output")} on ${plural(found.samples, "input")}, ${found.source_runtime} against ${found.target_runtime}; truth: ${found.oracle}.${how}`;
 }
