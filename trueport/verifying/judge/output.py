@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from trueport.fidelity import Verdict
+from trueport.verifying.judge.bulk import BULK_RUNS, Errors, bulk_excess
 from trueport.verifying.judge.metrics import Metrics, measure
 
 __all__ = ["DEFAULT_K", "Judgement", "Tolerance", "allowance", "is_doubtful", "judge", "judge_value", "source_distance"]
@@ -68,6 +69,13 @@ class Judgement:
     """distance from the truth over what rounding explains; inf where there is no distance, or the source is exact"""
     why: str
     metrics: Metrics | None = None
+    bulk: float = 0.0
+    """root mean square error over what rounding explains of it; beyond 1 the value is off as a whole"""
+
+    @property
+    def is_suspect(self) -> bool:
+        """True if it departs, or more noisy runs may show that it does as a whole."""
+        return self.verdict == Verdict.DEPARTS or self.bulk > 1
 
     def __post_init__(self) -> None:
         if self.ratio is None:  # as JSON holds what is infinite
@@ -76,7 +84,7 @@ class Judgement:
 
 def is_doubtful(found: Judgement, *, known: bool) -> bool:
     """Whether more noisy runs might explain what does not look faithful; ``known``: it departs on other inputs."""
-    return found.verdict != Verdict.FAITHFUL and not (known and found.ratio >= _BEYOND_DOUBT)
+    return (found.verdict != Verdict.FAITHFUL or found.bulk > 1) and not (known and found.ratio >= _BEYOND_DOUBT)
 
 
 def judge(
@@ -191,11 +199,37 @@ def _judge_floats(
         ratios = np.where(counted, distance / allowed, 0.0)
     ratio = float(np.max(ratios, initial=0.0))
     if ratio <= k:
-        return Judgement(name, Verdict.FAITHFUL, ratio, _times(ratio), metrics)
+        # Where no element is beyond the noise, all of them together are not.
+        bulk = _bulk(t, truth, [run.astype(truth.dtype) for run in source], noisy, want.dtype) if ratio > 1 else 0.0
+        bulk /= max(1.0, k / DEFAULT_K)
+        if bulk > 1 and len(noisy) >= BULK_RUNS:
+            return Judgement(name, Verdict.DEPARTS, ratio, _as_a_whole(bulk, ratio), metrics, bulk)
+        return Judgement(name, Verdict.FAITHFUL, ratio, _times(ratio), metrics, bulk)
     exact = _off_exact(distance, truth, allowed, ratios > k, want.dtype)
     if exact:
         return Judgement(name, Verdict.DEPARTS, float("inf"), exact, metrics)
     return Judgement(name, Verdict.DEPARTS, ratio, _times(ratio), metrics)
+
+
+def _bulk(
+    target: np.ndarray, truth: np.ndarray, source: Sequence[np.ndarray], noisy: Sequence[np.ndarray], dtype: np.dtype
+) -> float:
+    """Return the error of all elements over its limit; 0 where rounding decides what the output is."""
+    runs = [np.asarray(run).astype(truth.dtype) for run in noisy]
+    with np.errstate(all="ignore"):
+        counted = np.all([np.isfinite(array) for array in (target, truth, *source, *runs)], axis=0)
+        if _is_chaotic(truth, _floor(truth, [*source, *runs]), runs):
+            return 0.0
+        exact = truth[counted]
+        errs, own = ([run[counted] - exact for run in listed] for listed in (runs, source))
+        return bulk_excess(Errors(target[counted] - exact, errs, own, np.abs(exact), float(_info(dtype).eps)))
+
+
+def _as_a_whole(bulk: float, ratio: float) -> str:
+    return (
+        f"all elements together are {bulk:.3g} × as far off as rounding, even one-sided, explains "
+        f"(limit 1; the largest single one: {_times(ratio)})"
+    )
 
 
 def _times(ratio: float) -> str:

@@ -114,7 +114,7 @@ class _Search:
             for name in segment:
                 if name in owns:
                     self._note_own(name, owns[name])
-                suspect = self.judged[name].verdict == Verdict.DEPARTS and not self._inherits(name)
+                suspect = self.judged[name].is_suspect and not self._inherits(name)
                 if guilty is None and suspect and name not in self.dismissed:
                     guilty = self._between(name, segment, starts) or self._guilty(name, owns.get(name))
                     if guilty is not None and not self.everything:

@@ -91,7 +91,7 @@ def _one(
     try:
         truth, *noisy = (dict(stream(stepper, gap.places, held))[name] for stepper in walk.steppers)
         found = judge(name, [source], got, truth, noisy, k=k)
-        if found.verdict != Verdict.FAITHFUL:
+        if found.verdict != Verdict.FAITHFUL or found.bulk > 1:
             # Each draws on: hardly an element errs little in so many runs. Causes are told by them as well.
             again = [*walk.steppers[1:]] * _MORE_DRAWS
             noisy += [dict(stream(stepper, gap.places, held))[name] for stepper in again]
