@@ -36,10 +36,14 @@ from trueport.verifying.locate.first_node import DEFAULT_MEMORY
 from trueport.verifying.locate.locate_and_explain import pursue
 from trueport.verifying.locate.result import Located
 from trueport.verifying.reproduce.reproducer import write_reproducer
+from trueport.verifying.runtime_blame import with_blame, without_optimizer
 from trueport.verifying.verification import Verification
 from trueport.verifying.verify import verify_runs
 
 __all__ = ["diff", "locate", "verify"]
+
+_PLAIN = ("level none", "builtin kernels")
+"""Settings without a runtime's optimizer."""
 
 
 def verify(
@@ -185,6 +189,7 @@ def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable
         found = verify_runs(sources, paired, inputs, oracle, wish=wish, allowed_ulps=allowed)
     else:
         found = Everywhere(sources, paired, compared.openings, oracle, wish, allowed, everywhere).run(inputs)
+    found = with_blame(found, sources, lambda: _plain_target(compared), oracle, wish, allowed)
     found = replace(found, machine=_machine([*sources, paired.model]))
     shown = found.shown_by
     truth = GuardedReference(oracle)(shown)[0] if shown and not wish.strict else None
@@ -192,6 +197,15 @@ def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable
         return found
     hints = feeding_hints(sources[0].run(shown), paired, shown, truth, wish.k)
     return replace(found, hints=(*found.hints, *hints))
+
+
+def _plain_target(compared: _Pair) -> Model | None:
+    """Return the target with its runtime's optimizer off, as far as that needs no process of its own."""
+    opening = compared.openings[1]
+    for setting in settings_of(opening.model.runtime):
+        if setting.name in _PLAIN and not opening.why_not(setting):
+            return compared.paired.around(opening.open(setting))
+    return without_optimizer(compared.paired)
 
 
 def _machine(models: Sequence[Model]) -> Machine:

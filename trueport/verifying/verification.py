@@ -70,6 +70,8 @@ class Verification:
     """both models under other settings of their runtimes, where that was asked for"""
     machine: Machine | None = None
     """where the numbers were computed; None in what older versions wrote"""
+    runtime_at_fault: str = ""
+    """the runtime's optimizer, where the target is faithful without it; empty where it is not, or was not tried"""
 
     @property
     def verdict(self) -> Verdict | None:
@@ -109,6 +111,7 @@ class Verification:
             detail = (
                 f"; worst setting {self.worst_setting.runtime}, {self.worst_setting.name}: {self.worst_setting.why}"
             )
+        detail += f"; {self.runtime_at_fault}" if self.runtime_at_fault else ""
         verdict = self.verdict.value if self.verdict else "no outputs"
         return (
             f"{verdict} ({self.samples} inputs, {self.source_runtime} against {self.target_runtime}, "
