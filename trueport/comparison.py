@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,12 @@ from trueport.verifying.inputs.pairing import PairedModel, pair
 from trueport.verifying.inputs.sizes import Dims
 from trueport.verifying.judge.criteria import Asked
 from trueport.verifying.judge.output import DEFAULT_K
+from trueport.verifying.judge.signatures import (
+    CastModel,
+    SignatureDifference,
+    checked_allowance,
+    signature_differences,
+)
 from trueport.verifying.judge.truth import GuardedReference
 from trueport.verifying.locate.first_node import DEFAULT_MEMORY
 from trueport.verifying.locate.locate_and_explain import pursue
@@ -58,6 +64,7 @@ def verify(
     strict: bool = False,
     rtol: float | None = None,
     atol: float | None = None,
+    allow: Collection[str] = (),
     everywhere: bool = False,
     isolate: bool = False,
     timeout: float | None = None,
@@ -80,6 +87,7 @@ def verify(
 
     ``k``: how many times what rounding explains is faithful. ``strict``: nothing but the same bits is. ``rtol`` and
     ``atol``: what departs but stays within them is *within tolerance*; without them there is no such verdict.
+    ``allow``: differences of inputs and outputs that do not count: ``names``, ``order``, ``dims``, ``dtypes``.
 
     ``everywhere``: both models under all settings of their runtimes (instructions of the CPU, oneDNN, XLA, Grappler,
     levels of optimization, threads, kernels); ``settings`` of the result has each, the verdict is the worst.
@@ -93,7 +101,8 @@ def verify(
     require_for_comparison(form_of(source), form_of(target), in_runtime=isolate)
     wish = Asked.of(k, strict, rtol, atol)
     taken = _Taken(signature, example_inputs, dynamic_shapes, trust)
-    pair_of = _pair(source, target, ops, taken, limits)
+    allowed = checked_allowance(allow)
+    pair_of = _pair(source, target, ops, taken, limits, allowed)
     feeding = Feeding(data, samples, seed, dims, special=samples is None)
     return _judged(pair_of, feeding, wish, progress if everywhere else None)
 
@@ -190,7 +199,7 @@ def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable
     else:
         found = Everywhere(sources, paired, compared.openings, oracle, wish, allowed, everywhere).run(inputs)
     found = with_blame(found, sources, lambda: _plain_target(compared), oracle, wish, allowed)
-    found = replace(found, machine=_machine([*sources, paired.model]))
+    found = replace(found, differences=compared.differences, machine=_machine([*sources, paired.model]))
     shown = found.shown_by
     truth = GuardedReference(oracle)(shown)[0] if shown and not wish.strict else None
     if truth is None:
@@ -276,11 +285,22 @@ class _Pair:
     runs: Sequence[Model]
     paired: PairedModel
     openings: tuple[Opening, Opening]
+    differences: tuple[SignatureDifference, ...]
 
 
-def _pair(source: Any, target: Any, ops: Sequence[Any], taken: _Taken, limits: Limits | None) -> _Pair:
+def _pair(
+    source: Any,
+    target: Any,
+    ops: Sequence[Any],
+    taken: _Taken,
+    limits: Limits | None,
+    allow: Collection[str],
+) -> _Pair:
+    """Open both and pair their inputs and outputs; ``allow``: differences between these that do not count."""
     found = _opened(source, target, ops, taken, limits)
     plain, model = found.runs[0], found.deployed
     inputs, outputs = pair(plain.inputs, model.inputs, "inputs"), pair(plain.outputs, model.outputs, "outputs")
     openings = (Opening("source", found.source, plain), Opening("target", found.target, model))
-    return _Pair(found.source, found.runs, PairedModel(model, inputs, outputs), openings)
+    differences = signature_differences(plain, model, inputs, outputs, allow)
+    called = CastModel.around(plain, model, inputs, outputs if "dtypes" in allow else ())
+    return _Pair(found.source, found.runs, PairedModel(called, inputs, outputs), openings, differences)

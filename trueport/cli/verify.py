@@ -40,6 +40,12 @@ Limit = Annotated[float | None, typer.Option("--k", help="how many times what ro
 Strict = Annotated[bool, typer.Option("--strict", help="only the same bits are faithful")]
 Relative = Annotated[float | None, typer.Option(help="call what is this near to the source *within tolerance*")]
 Absolute = Annotated[float | None, typer.Option(help="the same, absolute: |difference| ≤ atol + rtol · |source|")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow", metavar="names,order,dims,dtypes", help="differences of inputs and outputs that do not count"
+    ),
+]
 Everywhere = Annotated[
     bool, typer.Option("--everywhere", help="judge it under the settings of other CPUs and runtimes as well")
 ]
@@ -59,6 +65,7 @@ def verify(
     strict: Strict = False,
     rtol: Relative = None,
     atol: Absolute = None,
+    allow: Allow = None,
     everywhere: Everywhere = False,
     isolate: Isolate = False,
     timeout: Timeout = None,
@@ -83,7 +90,7 @@ def verify(
 
     fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
     asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol}
-    asked |= {"everywhere": everywhere}
+    asked |= {"everywhere": everywhere, "allow": [kind for listed in allow or () for kind in listed.split(",")]}
     limits: dict[str, Any] = {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
     taken: dict[str, Any] = {"signature": signature, "dynamic_shapes": dynamic, "trust": trust, "ops": ops or ()}
     with progress(enabled=not (json or quiet)) as step:

@@ -29,6 +29,7 @@ def render(found: Verification, *, json: bool = False) -> str:
     lines += [line for output in found.outputs for line in _figures(output)]
     lines += _special(found)
     lines += _settings(found)
+    lines += [f"  differs: {difference}" for difference in found.differences]
     lines += [f"  cause: {found.runtime_at_fault}"] if found.runtime_at_fault else []
     lines += [f"  hint: {hint}" for hint in found.hints]
     lines += [f"  machine: {found.machine}"] if found.machine else []

@@ -10,6 +10,7 @@ from typing import Any
 from trueport.fidelity import Verdict
 from trueport.runtimes.machine import Machine
 from trueport.verifying.judge.output import Judgement
+from trueport.verifying.judge.signatures import SignatureDifference
 
 __all__ = ["SettingResult", "Verification", "badness"]
 
@@ -70,15 +71,18 @@ class Verification:
     """both models under other settings of their runtimes, where that was asked for"""
     machine: Machine | None = None
     """where the numbers were computed; None in what older versions wrote"""
+    differences: tuple[SignatureDifference, ...] = ()
+    """inputs and outputs that are called otherwise: renamed, in another order, frozen, of another dtype"""
     runtime_at_fault: str = ""
     """the runtime's optimizer, where the target is faithful without it; empty where it is not, or was not tried"""
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worst over all outputs, and over all settings that the target was run under."""
+        """The worst over all outputs, all settings that the target was run under, and how it is called."""
         if self.skipped or not self.outputs:
             return None
         found = [output.verdict for output in self.outputs]
+        found += [Verdict.DEPARTS for difference in self.differences if difference.counts]
         found += [setting.verdict for setting in self.settings if setting.of == "target" and setting.verdict]
         return max(found, key=_BADNESS.__getitem__)
 
@@ -100,6 +104,7 @@ class Verification:
         ]
         data["machine"] = asdict(self.machine) if self.machine else None
         data["hints"] = list(self.hints)
+        data["differences"] = [asdict(found) for found in self.differences]
         return {"verdict": self.verdict.value if self.verdict else None, **_jsonable(data)}
 
     def __str__(self) -> str:
@@ -111,6 +116,7 @@ class Verification:
             detail = (
                 f"; worst setting {self.worst_setting.runtime}, {self.worst_setting.name}: {self.worst_setting.why}"
             )
+        detail += "".join(f"; {difference}" for difference in self.differences if difference.counts)
         detail += f"; {self.runtime_at_fault}" if self.runtime_at_fault else ""
         verdict = self.verdict.value if self.verdict else "no outputs"
         return (

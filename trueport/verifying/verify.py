@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from trueport.errors import TrueportError
+from trueport.errors import InvalidInput, TrueportError
 from trueport.fidelity import Verdict
 from trueport.quoting import one_line
 from trueport.reference.base import Oracle
@@ -236,6 +236,8 @@ def _target_run(target: Model, feeds: Feeds) -> tuple[dict[str, Any], str]:
     """The outputs, or what the runtime says when it fails on inputs that the source takes."""
     try:
         return target.run(feeds), ""
+    except InvalidInput as error:  # the source takes them
+        return {}, f"{error.where}: {error.why}"
     except TrueportError:
         raise
     except Exception as error:  # any runtime's own error type
