@@ -22,11 +22,11 @@ from onnx.reference.op_run import OpRun
 from trueport.errors import NoOracle
 from trueport.ir.places import place
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
-from trueport.mapping.bind import bind_by_schema
+from trueport.mapping.bind import attribute_value, bind_by_schema
 from trueport.quoting import plain_text
 from trueport.reference.noise import Rounding, RoundingNoise, Run, error_sizes
 from trueport.reference.onnx.cache import BoundedCache
-from trueport.reference.onnx.kernels import KERNELS
+from trueport.reference.onnx.kernels import kernel_of
 from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.widen import widened_array, widened_node
 
@@ -35,8 +35,8 @@ __all__ = ["Body", "WideEvaluator", "captured"]
 Body = Callable[[ir.Node], ir.Graph | None]
 """The graph that says the same as a node in smaller steps; its inputs are those that the node has."""
 
-_KERNEL_OUTPUTS = {"DynamicQuantizeLinear": 3}
-"""Kernels with more results than one."""
+_FIRST_ONLY = frozenset({"BatchNormalization", "LayerNormalization", "MaxPool"})
+"""Kernels that give the first of several results."""
 
 
 class WideEvaluator:
@@ -218,7 +218,8 @@ class WideEvaluator:
             return self._with_captured(node, outer, around)
         if node not in self._runs:
             reference = functools.partial(self._reference, widened_node(node), ())
-            self._runs[node] = _kernel(node, reference) or reference()
+            is_declared = any((op.op_domain, op.__name__) == (node.domain, node.op_type) for op in self._custom)
+            self._runs[node] = (None if is_declared else _kernel(node, reference)) or reference()
         return self._runs[node]
 
     def _with_captured(self, node: ir.Node, outer: Sequence[ir.Value], around: Mapping[ir.Value, Any]) -> Run:
@@ -277,16 +278,21 @@ def _per_value(node: ir.Node, name: str, count: int) -> Sequence[int]:
 
 def _kernel(node: ir.Node, reference: Callable[[], Run]) -> Run | None:
     """This package's kernel for a node, if it has one; cases that it leaves go to the reference."""
-    function = KERNELS.get(node.op_type) if not node.domain else None
-    schema = canonical_schema(node.op_type, node.domain)
+    function = kernel_of(node)
     wanted = sum(bool(value.name) for value in node.outputs)
-    if function is None or schema is None or wanted > _KERNEL_OUTPUTS.get(node.op_type, 1):
+    if function is None or (not node.domain and node.op_type in _FIRST_ONLY and wanted > 1):
         return None
-    attributes = bind_by_schema(node, schema).attributes
-    spare = len(schema.inputs) - len(node.inputs)
+    schema = canonical_schema(node.op_type, node.domain)
+    spare = 0
+    if schema is None:
+        attributes = {name: attribute_value(attribute) for name, attribute in node.attributes.items()}
+    else:
+        attributes = dict(bind_by_schema(node, schema).attributes)
+        # A variadic operator takes as many as there are.
+        spare = max(0, len(schema.inputs) - len(node.inputs)) if schema.max_input == len(schema.inputs) else 0
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
-        given = [None if array is None else np.asarray(array) for array in inputs]
+        given = [np.asarray(array) if isinstance(array, np.generic) else array for array in inputs]
         made = function(*given, *[None] * spare, **attributes)
         if made is None:
             return reference()(inputs)
