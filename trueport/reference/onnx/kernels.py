@@ -85,6 +85,10 @@ def _dynamic_quantize(x: Array) -> tuple[Array, Array, Array]:
     return np.clip(np.rint(x / scale) + float(zero), 0, 255).astype(np.uint8), np.asarray(scale), np.asarray(zero)
 
 
+def _relu(X: Array) -> Array:
+    return np.maximum(X, 0)
+
+
 def _global_average(X: Array) -> Array:
     return X.mean(axis=tuple(range(2, X.ndim)), keepdims=True)
 
@@ -252,6 +256,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "MeanVarianceNormalization": _mean_variance,
         "Multinomial": _multinomial,
         "QuantizeLinear": _quantize,
+        "Relu": _relu,
         "Resize": resize,
         "STFT": stft,
     }

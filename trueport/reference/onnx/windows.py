@@ -14,6 +14,7 @@ __all__ = ["average_pool", "conv", "conv_transpose", "max_pool", "pads_of", "win
 Ints = Sequence[int] | None
 _COLUMN_BYTES = 1 << 25
 """What is copied of the windows of a convolution at a time."""
+_MANY_POSITIONS = 64
 _CACHED_ELEMENTS = 1 << 15
 """Elements that stay in a processor's cache."""
 
@@ -218,6 +219,19 @@ def windows_of(
     return view[(slice(None), slice(None), *(slice(count) for count in counts))]
 
 
+def _reduced(function: np.ufunc, windows: np.ndarray) -> np.ndarray:
+    """Reduce each window: by one pass per position in it, which reads memory in order, unless there are many."""
+    rank = (windows.ndim - 2) // 2
+    kernel = windows.shape[2 + rank :]
+    if math.prod(kernel) > _MANY_POSITIONS or not windows.size:
+        return cast(np.ndarray, function.reduce(windows, axis=tuple(range(2 + rank, windows.ndim))))
+    positions = np.ndindex(*kernel)
+    total = windows[(..., *next(positions))].copy()
+    for position in positions:
+        function(total, windows[(..., *position)], out=total)
+    return total
+
+
 def max_pool(
     X: np.ndarray,
     *,
@@ -235,7 +249,7 @@ def max_pool(
     around = pads_of(X.shape[2:], kernel_shape, steps, gaps, auto_pad, pads)
     lowest: Any = -np.inf if X.dtype.kind == "f" else np.iinfo(X.dtype).min
     view = windows_of(X, lowest, kernel_shape, steps, gaps, around, bool(ceil_mode))
-    return cast(np.ndarray, view.max(axis=tuple(range(2 + rank, 2 + 2 * rank))))
+    return _reduced(np.maximum, view)
 
 
 def average_pool(
@@ -254,7 +268,7 @@ def average_pool(
     steps, gaps = list(strides or [1] * rank), list(dilations or [1] * rank)
     around = pads_of(X.shape[2:], kernel_shape, steps, gaps, auto_pad, pads)
     axes = tuple(range(2 + rank, 2 + 2 * rank))
-    summed = windows_of(X, 0, kernel_shape, steps, gaps, around, bool(ceil_mode)).sum(axis=axes)
+    summed = _reduced(np.add, windows_of(X, 0, kernel_shape, steps, gaps, around, bool(ceil_mode)))
     ones = np.ones((1, 1, *X.shape[2:]), X.dtype)
     if count_include_pad:
         ones = np.pad(ones, [(0, 0), (0, 0), *around], constant_values=1)
