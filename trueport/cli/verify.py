@@ -29,23 +29,31 @@ __all__ = ["locate", "read_bytes", "read_dims", "verify"]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
-Target = Annotated[Path, typer.Argument(help="the model that was made of it, in any form")]
-Samples = Annotated[int | None, typer.Option(min=1, help="how many sets of inputs, at most")]
-Seed = Annotated[int, typer.Option(min=0, help="of the inputs that are made")]
+Target = Annotated[Path, typer.Argument(help="the model that was made from it, by any tool, in any form")]
+Samples = Annotated[int | None, typer.Option(min=1, help="the number of inputs, at most")]
+Seed = Annotated[int, typer.Option(min=0, help="of the generated inputs")]
 Dims = Annotated[
     list[str] | None,
-    typer.Option("--dims", metavar="BATCH=1,3,8", help="sizes of an open dim, or bounds: batch=1..64; INPUT:AXIS=4"),
+    typer.Option(
+        "--dims", metavar="BATCH=1,3,8", help="sizes of a dynamic dimension, or bounds: batch=1..64; INPUT:AXIS=4"
+    ),
 ]
-Limit = Annotated[float | None, typer.Option("--k", help="how many times what rounding explains is still faithful")]
+Limit = Annotated[
+    float | None,
+    typer.Option("--k", help="the largest error that is faithful, as a multiple of normal rounding  [default: 8]"),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="only the same bits are faithful")]
-Relative = Annotated[float | None, typer.Option(help="call what is this near to the source *within tolerance*")]
-Absolute = Annotated[float | None, typer.Option(help="the same, absolute: |difference| ≤ atol + rtol · |source|")]
-Everywhere = Annotated[
-    bool, typer.Option("--everywhere", help="judge it under the settings of other CPUs and runtimes as well")
+Relative = Annotated[
+    float | None,
+    typer.Option(help="tolerate a relative difference from the source: the verdict is *within tolerance* then"),
 ]
-Isolate = Annotated[bool, typer.Option("--isolate", help="run the models in processes of their own")]
-Timeout = Annotated[float | None, typer.Option(help="seconds that one run may take, with --isolate")]
-Memory = Annotated[str | None, typer.Option(metavar="2GB", help="what one process may hold, with --isolate")]
+Absolute = Annotated[float | None, typer.Option(help="tolerate an absolute one: |difference| ≤ atol + rtol · |source|")]
+Everywhere = Annotated[
+    bool, typer.Option("--everywhere", help="also run both under the settings of other CPUs and runtimes")
+]
+Isolate = Annotated[bool, typer.Option("--isolate", help="run each model in its own process")]
+Timeout = Annotated[float | None, typer.Option(help="limit of one run in seconds, with --isolate")]
+Memory = Annotated[str | None, typer.Option(metavar="2GB", help="memory limit of one process, with --isolate")]
 
 
 def verify(
@@ -72,9 +80,9 @@ def verify(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say whether two models give the same numbers, by the float64 truth and the source's own noise.
+    """Say whether two models give the same numbers, up to rounding: their errors against a float64 reference.
 
-    Exit codes: 0 faithful, or within the tolerance that was given; 1 departs, or nothing could be compared; 2 refused.
+    Exit codes: 0 faithful, or within the given tolerance; 1 not faithful, or nothing could be compared; 2 refused.
     """
     from trueport.cli.progress import progress
     from trueport.comparison import verify as compare
@@ -105,19 +113,26 @@ def locate(
     seed: Seed = 0,
     dims: Dims = None,
     k: Limit = None,
-    memory: Annotated[str | None, typer.Option(metavar="2GB", help="values held at once, beside the models")] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="2GB", help="memory limit of intermediate values, beside the models")
+    ] = None,
     signature: Signature = None,
     trust: Trust = False,
     ops: Ops = None,
-    reproduce: Annotated[Path | None, typer.Option(help="write the smallest model that shows it here")] = None,
+    reproduce: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="write the smallest model that shows the fault to this folder")
+    ] = None,
     anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="with random weights and inputs, as far as it still shows")
+        bool, typer.Option("--anonymize", help="with random weights and inputs, as far as the fault still shows")
     ] = False,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Name the first node that departs: its own error, what it inherited, and the likely cause."""
+    """Name the first node that differs: its own error, the error that it inherited, and the likely cause.
+
+    Exit codes: 0 faithful; 1 not faithful; 2 refused.
+    """
     from trueport.cli.progress import progress
     from trueport.comparison import locate as find
     from trueport.report.verification import render_located
