@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -53,6 +54,7 @@ Everywhere = Annotated[
 ]
 Isolate = Annotated[bool, typer.Option("--isolate", help="run each model in its own process")]
 Timeout = Annotated[float | None, typer.Option(help="limit of one run in seconds, with --isolate")]
+Page = Annotated[Path | None, typer.Option(help="write a report to this file: .html, .json or .md")]
 Memory = Annotated[str | None, typer.Option(metavar="2GB", help="memory limit of one process, with --isolate")]
 
 
@@ -76,6 +78,10 @@ def verify(
     dynamic: Dynamic = None,
     trust: Trust = False,
     ops: Ops = None,
+    report: Page = None,
+    profile: Annotated[
+        bool | None, typer.Option(help="also measure intermediate values; with --report X.html by default")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -84,23 +90,35 @@ def verify(
 
     Exit codes: 0 faithful, or within the given tolerance; 1 not faithful, or nothing could be compared; 2 refused.
     """
+    from trueport.cli.comparing import check_report, inspect, repeated, write_comparison
     from trueport.cli.progress import progress
+    from trueport.comparison import locate as find
     from trueport.comparison import verify as compare
     from trueport.fidelity import Verdict
-    from trueport.report.verification import render
+    from trueport.report.verification import Subject, render
 
+    check_report(report, source, target)
+    began = time.perf_counter()
     fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
-    asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol}
-    asked |= {"everywhere": everywhere}
+    asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol, "everywhere": everywhere}
     limits: dict[str, Any] = {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
-    taken: dict[str, Any] = {"signature": signature, "dynamic_shapes": dynamic, "trust": trust, "ops": ops or ()}
+    taken: dict[str, Any] = {"signature": signature, "trust": trust, "ops": ops or ()}
+    taken |= {"example_inputs": example or None, "dynamic_shapes": dynamic}
+    if profile is None:
+        profile = report is not None and report.suffix.lower() == ".html" and not isolate
     with progress(enabled=not (json or quiet)) as step:
         step("verify")
-        found = compare(
-            source, target, example_inputs=example or None, progress=step, **fed, **asked, **limits, **taken
-        )
+        found = compare(source, target, progress=step, **fed, **asked, **limits, **taken)
+        if report is not None:
+            step("report")
+            more: dict[str, Any] = {} if k is None else {"k": k}
+            inside = inspect(lambda: find(source, target, everything=True, **fed, **taken, **more)) if profile else None
+            write_comparison(report, "verify", (source, target), found, inside, taken=taken, began=began)
     if not quiet:
-        typer.echo(render(found, json=json))
+        options = {"data": data, "samples": samples, "seed": seed, "dims": dims, "k": k, "signature": signature}
+        options |= {"trust": trust, "ops": ops}
+        subject = Subject(str(source), str(target), repeated(options), is_reported=report is not None)
+        typer.echo(render(found, json=json, subject=subject))
     good = found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE)
     raise typer.Exit(FAITHFUL if good else NOT_FAITHFUL)
 
@@ -125,6 +143,7 @@ def locate(
     anonymize: Annotated[
         bool, typer.Option("--anonymize", help="with random weights and inputs, as far as the fault still shows")
     ] = False,
+    report: Page = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -133,28 +152,32 @@ def locate(
 
     Exit codes: 0 faithful; 1 not faithful; 2 refused.
     """
+    from trueport.cli.comparing import check_report, repeated, write_comparison
     from trueport.cli.progress import progress
     from trueport.comparison import locate as find
-    from trueport.report.verification import render_located
+    from trueport.comparison import verify as compare
+    from trueport.report.measure import profile_of
+    from trueport.report.verification import Subject, render_located
 
+    check_report(report, source, target)
+    began = time.perf_counter()
+    fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
+    taken: dict[str, Any] = {"signature": signature, "trust": trust, "ops": ops or ()}
     given: dict[str, Any] = {"k": k, "memory": read_bytes(memory), "reproduce": reproduce}
+    given = {name: value for name, value in given.items() if value is not None}
+    whole = report is not None and report.suffix.lower() == ".html"
     with progress(enabled=not (json or quiet)) as step:
         step("locate")
-        found = find(
-            source,
-            target,
-            data=data or None,
-            samples=samples,
-            seed=seed,
-            dims=read_dims(dims),
-            ops=ops or (),
-            signature=signature,
-            trust=trust,
-            anonymize=anonymize,
-            **{name: value for name, value in given.items() if value is not None},
-        )
+        found = find(source, target, everything=whole, anonymize=anonymize, **fed, **taken, **given)
+        if report is not None:
+            step("report")
+            verdict = compare(source, target, k=k, **fed, **taken)
+            write_comparison(report, "locate", (source, target), verdict, profile_of(found), taken=taken, began=began)
     if not quiet:
-        typer.echo(render_located(found, json=json))
+        options = {"data": data, "samples": samples, "seed": seed, "dims": dims, "k": k, "signature": signature}
+        options |= {"trust": trust, "ops": ops}
+        subject = Subject(str(source), str(target), repeated(options), is_reported=report is not None)
+        typer.echo(render_located(found, json=json, subject=subject))
     raise typer.Exit(NOT_FAITHFUL if found.departs else FAITHFUL)
 
 

@@ -21,15 +21,15 @@ _ROOM = 36
 """Characters of such a column, at least."""
 
 
-def entry(head: str, *paragraphs: str) -> list[str]:
-    """Return paragraphs beside a word that says what they are, each from a new line and at most four lines long."""
+def entry(head: str, *paragraphs: str, most: int = 4) -> list[str]:
+    """Return paragraphs beside a word that says what they are, each from a new line and at most ``most`` lines long."""
     margin = " " * _HEAD
     lines: list[str] = []
     for paragraph in filter(None, paragraphs):
         begin = f"  {head}".ljust(_HEAD) if not lines else margin
         text = label(paragraph, _LONGEST)
         lines += textwrap.wrap(
-            text, WIDTH, initial_indent=begin, subsequent_indent=margin, max_lines=5, break_on_hyphens=False
+            text, WIDTH, initial_indent=begin, subsequent_indent=margin, max_lines=most, break_on_hyphens=False
         )
     return lines
 

@@ -38,6 +38,8 @@ class Subject:
     source: str = ""
     target: str = ""
     options: tuple[str, ...] = ()
+    is_reported: bool = False
+    """a report is written"""
 
     def command(self, name: str, *more: str) -> str:
         """Return a command on the same models and inputs."""
@@ -225,10 +227,11 @@ def _node(c: Culprit, subject: Subject) -> list[str]:
 
 
 def _causes(c: Culprit) -> list[str]:
-    lines = [] if c.causes else entry("cause", "unknown")
-    for cause in c.causes[:_CAUSES]:
-        lines += [*entry("cause", cause.what), *entry("evidence", cause.evidence)]
-    return lines
+    """Return the most likely cause with its evidence, and a few others."""
+    if not c.causes:
+        return entry("cause", "unknown")
+    lines = [*entry("cause", c.causes[0].what, most=3), *entry("evidence", c.causes[0].evidence, most=3)]
+    return lines + [line for other in c.causes[1:_CAUSES] for line in entry("or", other.what, most=2)]
 
 
 def _error(c: Culprit) -> list[str]:
@@ -246,7 +249,7 @@ def _inside(c: Culprit) -> list[str]:
     if c.inside is None:
         return entry("inside", f"first {at}" if c.iteration is not None else "")
     inner = f"{at} the first that differs is the {c.inside.op} node {label(c.inside.node or c.inside.value)!r}"
-    return entry("inside", inner, *(f"cause: {cause}" for cause in c.inside.causes[:_CAUSES]))
+    return entry("inside", inner, *(f"cause: {cause}" for cause in c.inside.causes[:1]))
 
 
 def _around(found: Located) -> list[str]:
@@ -267,7 +270,8 @@ def _step(s: Step) -> tuple[str, ...]:
 
 def _next(subject: Subject, name: str, proposed: Mapping[str, tuple[str, ...]]) -> list[str]:
     """Return commands, each after what it does; they are never broken, so that they can be copied."""
-    commands = {**proposed, "shows both graphs": (name, "--report", "page.html")}
+    page: Mapping[str, tuple[str, ...]] = {"shows both graphs": (name, "--report", "page.html")}
+    commands = {**proposed, **({} if subject.is_reported else page)}
     lines = [line for does, words in commands.items() for line in (f"{does}:", f"  {subject.command(*words)}")]
     return ["", *(f"  {'next' if at == 0 else '':<11} {line}" for at, line in enumerate(lines))]
 
