@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trueport.report.profile import Profile
+    from trueport.report.verification import Subject
     from trueport.stages import Source
     from trueport.verifying.locate.result import Located
     from trueport.verifying.verification import Verification
 
-__all__ = ["check_report", "inspect", "repeated", "write_comparison"]
+__all__ = ["check_report", "inspect", "subject_of", "write_comparison"]
 
 
 def check_report(report: Path | None, *models: Path) -> None:
@@ -27,17 +28,18 @@ def check_report(report: Path | None, *models: Path) -> None:
             check_place(report, model)
 
 
-def repeated(options: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return options as the words of another command, those that were not given left out."""
+def subject_of(source: Path, target: Path, options: Mapping[str, Any], report: Path | None) -> Subject:
+    """Return the two models, with the options that were given, for the command that is proposed next."""
+    from trueport.report.verification import Subject
+
     words: list[str] = []
     for name, value in options.items():
-        values = value if isinstance(value, (list, tuple)) else [value]
-        for one in values:
+        for one in value if isinstance(value, (list, tuple)) else [value]:
             if one is True:
                 words.append(f"--{name}")
-            elif one not in (None, False, 0, ""):
+            elif one is not None and one is not False and (name, one) != ("seed", 0):
                 words += [f"--{name}", str(one)]
-    return tuple(words)
+    return Subject(str(source), str(target), tuple(words), is_reported=report is not None)
 
 
 def inspect(find: Callable[[], Located]) -> Profile:

@@ -90,37 +90,34 @@ def verify(
 
     Exit codes: 0 faithful, or within the given tolerance; 1 not faithful, or nothing could be compared; 2 refused.
     """
-    from trueport.cli.comparing import check_report, inspect, repeated, write_comparison
+    from trueport.cli.comparing import check_report, inspect, subject_of, write_comparison
     from trueport.cli.progress import progress
     from trueport.comparison import locate as find
     from trueport.comparison import verify as compare
     from trueport.fidelity import Verdict
-    from trueport.report.verification import Subject, render
+    from trueport.report.verification import render
 
     check_report(report, source, target)
     began = time.perf_counter()
     fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
     asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol, "everywhere": everywhere}
-    limits: dict[str, Any] = {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
+    asked |= {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
     taken: dict[str, Any] = {"signature": signature, "trust": trust, "ops": ops or ()}
     taken |= {"example_inputs": example or None, "dynamic_shapes": dynamic}
     if profile is None:
         profile = report is not None and report.suffix.lower() == ".html" and not isolate
     with progress(enabled=not (json or quiet)) as step:
         step("verify")
-        found = compare(source, target, progress=step, **fed, **asked, **limits, **taken)
+        found = compare(source, target, progress=step, **fed, **asked, **taken)
         if report is not None:
             step("report")
-            more: dict[str, Any] = {} if k is None else {"k": k}
-            inside = inspect(lambda: find(source, target, everything=True, **fed, **taken, **more)) if profile else None
+            fed |= {} if k is None else {"k": k}
+            inside = inspect(lambda: find(source, target, everything=True, **fed, **taken)) if profile else None
             write_comparison(report, "verify", (source, target), found, inside, taken=taken, began=began)
     if not quiet:
-        options = {"data": data, "samples": samples, "seed": seed, "dims": dims, "k": k, "signature": signature}
-        options |= {"trust": trust, "ops": ops}
-        subject = Subject(str(source), str(target), repeated(options), is_reported=report is not None)
-        typer.echo(render(found, json=json, subject=subject))
-    good = found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE)
-    raise typer.Exit(FAITHFUL if good else NOT_FAITHFUL)
+        options = {**fed, "dims": dims, "k": k, "signature": signature, "trust": trust, "ops": ops}
+        typer.echo(render(found, json=json, subject=subject_of(source, target, options, report)))
+    raise typer.Exit(FAITHFUL if found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE) else NOT_FAITHFUL)
 
 
 def locate(
@@ -152,12 +149,12 @@ def locate(
 
     Exit codes: 0 faithful; 1 not faithful; 2 refused.
     """
-    from trueport.cli.comparing import check_report, repeated, write_comparison
+    from trueport.cli.comparing import check_report, subject_of, write_comparison
     from trueport.cli.progress import progress
     from trueport.comparison import locate as find
     from trueport.comparison import verify as compare
     from trueport.report.measure import profile_of
-    from trueport.report.verification import Subject, render_located
+    from trueport.report.verification import render_located
 
     check_report(report, source, target)
     began = time.perf_counter()
@@ -174,10 +171,8 @@ def locate(
             verdict = compare(source, target, k=k, **fed, **taken)
             write_comparison(report, "locate", (source, target), verdict, profile_of(found), taken=taken, began=began)
     if not quiet:
-        options = {"data": data, "samples": samples, "seed": seed, "dims": dims, "k": k, "signature": signature}
-        options |= {"trust": trust, "ops": ops}
-        subject = Subject(str(source), str(target), repeated(options), is_reported=report is not None)
-        typer.echo(render_located(found, json=json, subject=subject))
+        options = {**fed, "dims": dims, "k": k, "signature": signature, "trust": trust, "ops": ops}
+        typer.echo(render_located(found, json=json, subject=subject_of(source, target, options, report)))
     raise typer.Exit(NOT_FAITHFUL if found.departs else FAITHFUL)
 
 
