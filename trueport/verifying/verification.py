@@ -11,6 +11,7 @@ from trueport.fidelity import Verdict
 from trueport.runtimes.machine import Machine
 from trueport.verifying.judge.output import Judgement
 from trueport.verifying.judge.signatures import SignatureDifference
+from trueport.verifying.wording import describe_error, label, reworded, verdict_words
 
 __all__ = ["SettingResult", "Verification", "badness"]
 
@@ -37,8 +38,13 @@ class SettingResult:
             object.__setattr__(self, "ratio", math.inf)
 
     def __str__(self) -> str:
-        said = f"{self.verdict.value}, {self.why}" if self.verdict else f"not run: {self.why}"
-        return f"{self.of}, {self.runtime}, {self.name}: {said}"
+        words = f"{verdict_words(self.verdict)}, {self.said}" if self.verdict else f"not run: {self.why}"
+        return f"{self.of}, {self.runtime}, {self.name}: {words}"
+
+    @property
+    def said(self) -> str:
+        """Why, as people read it."""
+        return reworded(self.why, self.ratio or 0.0)
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Verification:
     source_runtime: str
     target_runtime: str
     oracle: str
-    """what the truth was, or why there was none"""
+    """what the float64 reference was, or why there was none"""
     k: float
     samples: int
     rejected: int
@@ -107,22 +113,39 @@ class Verification:
         data["differences"] = [asdict(found) for found in self.differences]
         return {"verdict": self.verdict.value if self.verdict else None, **_jsonable(data)}
 
-    def __str__(self) -> str:
+    @property
+    def worst(self) -> Judgement | None:
+        """The output that decides the verdict; None where there is none."""
+        return max(self.outputs, key=badness, default=None)
+
+    @property
+    def headline(self) -> str:
+        """The verdict and the error that decides it, in one line."""
         if self.skipped:
             return f"not compared: {self.skipped}"
-        worst = max(self.outputs, key=badness, default=None)
-        detail = f"; worst output {worst.name!r}: {worst.why}" if worst else ""
-        if self.worst_setting:
-            detail = (
-                f"; worst setting {self.worst_setting.runtime}, {self.worst_setting.name}: {self.worst_setting.why}"
-            )
-        detail += "".join(f"; {difference}" for difference in self.differences if difference.counts)
-        detail += f"; {self.runtime_at_fault}" if self.runtime_at_fault else ""
-        verdict = self.verdict.value if self.verdict else "no outputs"
-        return (
-            f"{verdict} ({self.samples} inputs, {self.source_runtime} against {self.target_runtime}, "
-            f"truth: {self.oracle}{detail}; up to {self.k:g} × counts as faithful)"
-        )
+        if self.worst is None:
+            return "not compared: the models have no outputs"
+        verdict, setting = verdict_words(self.verdict), self.worst_setting
+        if setting is not None:
+            return f"{verdict} under {setting.runtime}, {setting.name}: {setting.said}"
+        if self.runtime_at_fault:
+            return f"{verdict}: {self.runtime_at_fault}"
+        differs = [str(difference) for difference in self.differences if difference.counts]
+        if differs and self.worst.verdict != Verdict.DEPARTS:
+            return f"{verdict}: {differs[0]}"
+        if self.verdict == Verdict.FAITHFUL and not self.strict and not any(output.ratio for output in self.outputs):
+            return f"{verdict}: no error in any output"
+        error = describe_error(self.worst, None if self.strict else self.k)
+        return f"{verdict}: {error} in output {label(self.worst.name)!r}"
+
+    def __str__(self) -> str:
+        if self.skipped:
+            return self.headline
+        compared = f"{self.samples} inputs, {self.source_runtime} against {self.target_runtime}"
+        return f"{self.headline}; {compared}; reference: {self.oracle}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.headline}>"
 
 
 def _judgement_json(found: Judgement) -> dict[str, Any]:

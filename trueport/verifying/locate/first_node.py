@@ -36,8 +36,8 @@ DEFAULT_MEMORY = 2 << 30
 _LEAST_MEMORY = 16 << 20
 _SHARE = 4
 """Of the memory, one part in so many is for values that are held; the rest is for what is made of them on the way."""
-_GROWS = "no single node departs by itself: the error grows along the graph"
-_FAITHFUL = "every value is within what rounding explains"
+_GROWS = "no single node is to blame, the error grows along the graph"
+_FAITHFUL = "every intermediate value is within normal rounding"
 
 
 def locate(

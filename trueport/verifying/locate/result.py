@@ -9,6 +9,7 @@ from typing import Any
 from trueport.reference.walk import NodeCase
 from trueport.runtimes.base import Model
 from trueport.verifying.judge.output import DEFAULT_K, Judgement
+from trueport.verifying.wording import describe_error, label, multiple
 
 __all__ = ["Alignment", "Cause", "Culprit", "Located", "Part", "Step"]
 
@@ -79,8 +80,8 @@ class Culprit:
     end_to_end: Judgement
     causes: tuple[Cause, ...] = ()
     """what would explain it, most likely first"""
-    case: NodeCase | None = None
-    cases: tuple[NodeCase, ...] = ()
+    case: NodeCase | None = field(default=None, repr=False)
+    cases: tuple[NodeCase, ...] = field(default=(), repr=False)
     """all nodes that it may be, where the target has no value between them; ``case`` is the one that is named"""
     target_value: str = ""
     target_node: str = ""
@@ -93,6 +94,11 @@ class Culprit:
     """the step of a loop, counted from 0, at which its body first departs"""
     inside: Culprit | None = None
     """the node in the body of a loop, or in the branch of an If, where both models' bodies could be run"""
+
+    def __str__(self) -> str:
+        target = f", in the target {label(self.target_node)!r}" if self.target_node else ""
+        cause = self.causes[0].what if self.causes else "unknown"
+        return f"first at {self.op} node {label(self.node or self.value)!r}{target}; cause: {cause}"
 
 
 @dataclass(frozen=True)
@@ -129,3 +135,21 @@ class Located:
     """whether the models differ by more than rounding explains, be there a single node to blame or not"""
     reproducer: str = ""
     """what was written to show it: where, how large, whether it shows it by itself"""
+
+    @property
+    def headline(self) -> str:
+        """The verdict and the error that decides it, in one line."""
+        if self.culprit is not None:
+            return f"not faithful: {describe_error(self.culprit.own, self.k)}"
+        if self.departs:
+            return f"not faithful: {self.why}"
+        largest = max((step.ratio for step in self.steps), default=None)
+        if largest is None or largest > self.k:  # what is aligned by a guess does not count
+            return "faithful: the outputs are within normal rounding"
+        return f"faithful: error is at most {multiple(largest)} normal rounding (limit {self.k:g} ×)"
+
+    def __str__(self) -> str:
+        return f"{self.headline}; {self.culprit}" if self.culprit else self.headline
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
