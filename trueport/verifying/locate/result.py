@@ -50,6 +50,8 @@ class Part:
     source: Model
     target: Model
     """whose inner values stand under the source's names"""
+    target_result: Any = None
+    """what the target makes of it"""
 
 
 @dataclass(frozen=True)
