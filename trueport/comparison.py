@@ -22,6 +22,7 @@ from trueport.sources.forms import is_path
 from trueport.sources.open import declarations, form_of, open_source, options_of
 from trueport.sources.opening import Opening
 from trueport.stages import Source
+from trueport.verifying.align.failures import fails
 from trueport.verifying.causes.runtime import with_optimizations
 from trueport.verifying.everywhere import Everywhere
 from trueport.verifying.inputs.data import Data
@@ -136,7 +137,9 @@ def locate(
     settings["declarations"] = declarations(model.runtime, ops)
     found = pursue(oracle, runs, paired, outputs, inputs, **settings)
     others = _others(Opening("target", opened.target, model), paired)
-    located = with_optimizations(found.located, oracle, runs, paired, others)
+    located = found.located
+    if located.departs and not fails(paired, located.feeds):
+        located = with_optimizations(located, oracle, runs, paired, others)
     if located.culprit is None or reproduce is None:
         return located
     if located.culprit.case is None and located.culprit.part is not None and located.culprit.causes[0].kind == "fails":

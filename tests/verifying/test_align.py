@@ -110,9 +110,16 @@ def test_structure_is_followed_past_what_the_target_does_not_have() -> None:
         w2=square(2),
     )
     found = trueport.locate(source, other, everything=True)
-    assert {step.value: step.target_value for step in found.steps} == {"c": "p", "e": "q", "f": "r", "g": "s", "y": "y"}
+    assert {step.value: step.target_value for step in found.steps} == {
+        "c": "p",
+        "d": "p",
+        "e": "q",
+        "f": "r",
+        "g": "s",
+        "y": "y",
+    }
     assert found.culprit is not None
-    assert (found.culprit.value, len(found.culprit.within)) == ("e", 1)
+    assert (found.culprit.value, len(found.culprit.within)) == ("e", 0)
     assert "alpha = 0.3" in found.culprit.causes[0].what
 
 

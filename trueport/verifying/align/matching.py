@@ -19,11 +19,10 @@ from trueport.verifying.align.fingerprints import orders
 from trueport.verifying.align.graphs import Graph, Node
 from trueport.verifying.align.probes import Agreement, agreement
 
-__all__ = ["Match", "Matcher"]
+__all__ = ["MOVES", "Match", "Matcher"]
 
-_MOVES = frozenset(known.name for known in with_trait(Trait.SAME_NUMBERS))
+MOVES = frozenset(known.name for known in with_trait(Trait.SAME_NUMBERS))
 """Operators of ONNX and TensorFlow, which have these names in common."""
-_CASTS = frozenset({"Cast", "CastLike", "Shape"})
 _LEVELS = (3, 2, 1)
 _ROUNDS = 4
 
@@ -50,17 +49,15 @@ class Matcher:
     """the names, as the source may have them, of the target's tensors"""
     found: dict[str, Match] = field(default_factory=dict)
     """by the source's names; inputs and outputs of the models are there from the beginning"""
-    stands: dict[str, str] = field(default_factory=dict)
-    """another tensor that all readers of an aligned value read in its place, though its numbers differ"""
 
     def run(self) -> dict[str, Match]:
         """Align what can be."""
-        self._taken: dict[str, list[str]] = {}
+        self.taken: dict[str, list[str]] = {}
         for name, match in self.found.items():
-            self._taken.setdefault(match.tensor, []).append(name)
+            self.taken.setdefault(match.tensor, []).append(name)
         self._sequence = self._same_positions()
         for level in _LEVELS:
-            self._by_numbers(level)
+            self._by_numbers(level, shared=False)
         for _ in range(_ROUNDS):
             before = len(self.found)
             self._by_structure(strict=True)
@@ -68,10 +65,10 @@ class Matcher:
             self._fused()
             if len(self.found) == before:
                 break
+        self._by_numbers(_LEVELS[0], shared=True)
         self._leftover()
         self._by_structure(strict=False)
         self._by_use()
-        self._note_stand_ins()
         return self.found
 
     def is_certain(self, name: str) -> bool:
@@ -120,7 +117,7 @@ class Matcher:
     def _behind_target(self, tensor: str) -> tuple[str, ...]:
         if tensor not in self.target.makers:
             return ()
-        return self.target.nearest(self.target.makers[tensor], self._taken)
+        return self.target.nearest(self.target.makers[tensor], self.taken)
 
     def _used_alike(self, name: str, tensor: str) -> int:
         """How many readers agree, those with the same numbers twice."""
@@ -144,7 +141,7 @@ class Matcher:
         pairs = zip(self.source.makers[name].weights(), self.target.makers[tensor].weights(), strict=False)
         return sum(a.shape == b.shape and bool(np.array_equal(a, b)) for a, b in pairs)
 
-    def _shapes_fit(self, name: str, tensor: str) -> bool:
+    def shapes_fit(self, name: str, tensor: str) -> bool:
         mine, theirs = self.source.probes.get(name), self.target.probes.get(tensor)
         if mine is None or theirs is None:
             return False
@@ -152,7 +149,7 @@ class Matcher:
             return True
         return mine.shape == theirs.shape or (not self.same_form and sorted(mine.shape) == sorted(theirs.shape))
 
-    def _has_name(self, name: str, tensor: str) -> bool:
+    def has_name(self, name: str, tensor: str) -> bool:
         return name in self.names.get(tensor, ())
 
     def _in_sequence(self, name: str, tensor: str) -> bool:
@@ -170,10 +167,10 @@ class Matcher:
     # Steps.
 
     def _add(self, name: str, tensor: str, by: str, perm: tuple[int, ...] | None = None) -> None:
-        if by == "structure" and self._has_name(name, tensor):
+        if by == "structure" and self.has_name(name, tensor):
             by = "name"
         self.found[name] = Match(tensor, perm, by)
-        self._taken.setdefault(tensor, []).append(name)
+        self.taken.setdefault(tensor, []).append(name)
 
     def _open(self) -> Iterator[str]:
         """Values of the source that are not aligned, in their order."""
@@ -185,10 +182,13 @@ class Matcher:
     def _free(self) -> list[str]:
         """Tensors of the target that stand for nothing yet, in their order."""
         made = (tensor for node in self.target.nodes for tensor in node.makes)
-        return [tensor for tensor in made if tensor in self.target.probes and tensor not in self._taken]
+        return [tensor for tensor in made if tensor in self.target.probes and tensor not in self.taken]
 
-    def _by_numbers(self, level: int) -> None:
-        """The same numbers up to a level; of several candidates the one that fits best in every other way."""
+    def _by_numbers(self, level: int, *, shared: bool) -> None:
+        """The same numbers up to a level; of several candidates the one that fits best in every other way.
+
+        ``shared``: a tensor that stands for another value as well, of which this one is only moved.
+        """
         marked: dict[tuple[int, ...], list[str]] = {}
         for node in self.target.nodes:
             for tensor in node.makes:
@@ -199,16 +199,19 @@ class Matcher:
             mark = self.source.probes[name].mark
             if mark is None:
                 continue
-            near = [t for t in marked.get(tuple(sorted(mark.shape)), ()) if self._may_be(name, t)]
+            near = [
+                t
+                for t in marked.get(tuple(sorted(mark.shape)), ())
+                if (t in self.taken) == shared and self._may_be(name, t)
+            ]
             agreeing = {t: found for t in near if (found := self._agreement(name, t)).level >= level}
-            free = [t for t in agreeing if t not in self._taken]
-            kin = [t for t in free or agreeing if level > 1 or not self.same_form or self._kinship(name, t)]
+            kin = [t for t in agreeing if level > 1 or not self.same_form or self._kinship(name, t)]
             best = self._best(kin, lambda t, name=name: self._likeness(name, t))  # type: ignore[misc]
             if best is not None:
-                self._add(name, best, "name" if self._has_name(name, best) else "values", agreeing[best].perm)
+                self._add(name, best, "name" if self.has_name(name, best) else "values", agreeing[best].perm)
 
     def _may_be(self, name: str, tensor: str) -> bool:
-        """Whether the numbers may be the same, and the tensor is free; a value that was only moved may share one."""
+        """Whether the numbers may be the same, and the tensor is free; a value that was only moved may share it."""
         if self.same_form and self._kinship(name, tensor) == 2:
             turned = any(self.found[n].perm for n in self.source.makers[name].reads if n in self.found)
             shapes = self.source.probes[name].shape, self.target.probes[tensor].shape
@@ -221,7 +224,7 @@ class Matcher:
         behind = (self.found[n].tensor for n in self.source.nearest(self.source.makers[name], self.found))
         if self.target.order(tensor) < max((self.target.order(t) for t in behind), default=-1):
             return False
-        return tensor not in self._taken or self.source.makers[name].op in _MOVES
+        return tensor not in self.taken or self.source.makers[name].op in MOVES
 
     def _likeness(self, name: str, tensor: str) -> tuple[int, ...]:
         return (
@@ -231,7 +234,7 @@ class Matcher:
             self._position(name, tensor),
             self._used_alike(name, tensor),
             self._weights_agree(name, tensor) if self._kinship(name, tensor) else 0,
-            self._has_name(name, tensor),
+            self.has_name(name, tensor),
             self._in_sequence(name, tensor),
             -self.target.order(tensor),
         )
@@ -246,9 +249,9 @@ class Matcher:
         for name in list(self._open()):
             node = self.source.makers[name]
             fitting = [t for t in free if self._kinship(name, t) and self._follows(name, t)]
-            if strict:
+            if strict and len(node.makes) == 1:  # of several results each has its position
                 fitting = [t for t in fitting if self._read_alike(name, t)]
-            for agrees in (self._position, self._shapes_fit, self._as_deep):
+            for agrees in (self._position, self.shapes_fit, self._as_deep):
                 fitting = [t for t in fitting if agrees(name, t)] or (fitting if self.same_form else [])
             if len(fitting) > 1:
                 scores = {t: self._tie_break(name, t) for t in fitting}
@@ -276,7 +279,7 @@ class Matcher:
         mine, theirs = self.source.makers[name], self.target.makers[tensor]
         counts = [
             sum(other.family == node.family for other in graph.between(node, known))
-            for graph, node, known in ((self.source, mine, self.found), (self.target, theirs, self._taken))
+            for graph, node, known in ((self.source, mine, self.found), (self.target, theirs, self.taken))
         ]
         return counts[0] == counts[1]
 
@@ -286,7 +289,7 @@ class Matcher:
             self._weights_agree(name, tensor),
             self._used_alike(name, tensor),
             self._agreement(name, tensor).level,
-            self._has_name(name, tensor),
+            self.has_name(name, tensor),
             self._in_sequence(name, tensor),
         )
 
@@ -317,13 +320,15 @@ class Matcher:
     def _may_stand(self, read: str, tensor: str) -> bool:
         """Whether a tensor that is read in the place of a value may be it: a replaced operator, or one left out."""
         theirs = self.target.probes.get(tensor)
-        if theirs is None or not self._shapes_fit(read, tensor) or tensor not in self.target.makers:
-            return self._kinship(read, tensor) > 0 and tensor not in self._taken and theirs is not None
-        if tensor not in self._taken:
+        if self._kinship(read, tensor) == 2 and not self._position(read, tensor):
+            return False
+        if theirs is None or not self.shapes_fit(read, tensor) or tensor not in self.target.makers:
+            return self._kinship(read, tensor) > 0 and tensor not in self.taken and theirs is not None
+        if tensor not in self.taken:
             return True
         # The node is left out if it reads that very value, and nothing else in the target may be it.
         reads = self.source.makers[read].reads
-        behind = any(n in reads for n in self._taken[tensor])
+        behind = any(n in reads for n in self.taken[tensor])
         return behind and not any(self._kinship(read, t) and self._follows(read, t) for t in self._free())
 
     def _fused(self) -> None:
@@ -339,46 +344,17 @@ class Matcher:
                 node = self.source.makers[name]
                 chain = {other.family for other in self.source.between(node, self.found)} | {node.family}
                 kind = maker.family in chain or maker.family not in known
-                if kind and self._shapes_fit(name, tensor) and set(self._behind(name)) == behind:
+                if kind and self.shapes_fit(name, tensor) and set(self._behind(name)) == behind:
                     fitting += [name] if self.source.uses(name) == uses else []
             if len(fitting) == 1:
                 self._add(fitting[0], tensor, "structure")
 
     def _leftover(self) -> None:
         """Names, then the order of the graph, among what is left and of the same kind and shape."""
-        for agrees in (self._has_name, self._in_sequence):
+        for agrees in (self.has_name, self._in_sequence):
             free = self._free()
             for name in list(self._open()):
-                fitting = [t for t in free if agrees(name, t) and self._kinship(name, t) and self._shapes_fit(name, t)]
+                fitting = [t for t in free if agrees(name, t) and self._kinship(name, t) and self.shapes_fit(name, t)]
                 if len(fitting) == 1:
                     self._add(name, fitting[0], "name", self._likely_order(self.source.makers[name], name, fitting[0]))
                     free.remove(fitting[0])
-
-    def _note_stand_ins(self) -> None:
-        """Something was put between a value and all that reads it: what they read in its place."""
-        for name in self.found if self.same_form else ():
-            pairs = [self._read_in_place(name, reader) for reader in self.source.readers.get(name, ())]
-            if pairs and pairs[0] is not None and pairs == pairs[:1] * len(pairs):
-                self.stands[name] = pairs[0]
-
-    def _read_in_place(self, name: str, reader: Node) -> str | None:
-        made = next((n for n in reader.makes if n in self.found), None)
-        other = self.target.makers.get(self.found[made].tensor) if made is not None else None
-        if other is None or other.op != reader.op or len(other.reads) != len(reader.reads):
-            return None
-        tensor = other.reads[reader.reads.index(name)]
-        fits = tensor in self.target.makers and tensor not in self._taken and self._shapes_fit(name, tensor)
-        return tensor if fits and self._is_appended(name, tensor) else None
-
-    def _is_appended(self, name: str, tensor: str) -> bool:
-        """Whether what lies between is put behind the value's own node, and not before the one that reads it.
-
-        Where names tell, they decide. Else it is what changes floats: elements that are moved or cast, and indices
-        that are shifted, are read in another way.
-        """
-        if self._has_name(name, tensor) or self._has_name(name, self.found[name].tensor):
-            return self._has_name(name, tensor)
-        maker = self.target.makers[tensor]
-        between = [maker, *self.target.between(maker, self._taken)]
-        changes = any(node.op not in _MOVES | _CASTS for node in between)
-        return changes and "float" in self.source.probes[name].dtype

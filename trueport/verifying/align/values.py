@@ -24,6 +24,7 @@ from trueport.verifying.align.failures import has_parts, run_each
 from trueport.verifying.align.graphs import STILL, source_graph, target_graph
 from trueport.verifying.align.matching import Match, Matcher
 from trueport.verifying.align.probes import probe_values
+from trueport.verifying.align.readings import exchange_results, stand_ins
 from trueport.verifying.locate.result import Alignment
 
 __all__ = ["AlignedModel", "align"]
@@ -193,7 +194,9 @@ def align(walk: Walkable, target: Model, outputs: Mapping[str, InnerValue], feed
     begin = {name: Match(known[held.tensor].tensor, held.perm, "name") for name, held in ends.items()}
     spoken = {tensor: _spoken(key, target) for tensor, key in keys.items()}
     matcher = Matcher(source, other, same_form, spoken, {**inputs, **begin})
-    return _aligned(walk, target, matcher, keys, [name for name in matcher.run() if name not in inputs], ends)
+    names = [name for name in matcher.run() if name not in inputs]
+    exchange_results(matcher)
+    return _aligned(walk, target, matcher, keys, names, ends)
 
 
 def _aligned(
@@ -211,7 +214,7 @@ def _aligned(
     alignment = Alignment(counts["name"], counts["structure"], counts["values"])
     shapes = {keys[tensor]: probe.shape for tensor, probe in matcher.target.probes.items()}
     certain = frozenset(name for name in names if matcher.is_certain(name))
-    stands = {name: InnerValue(keys[tensor]) for name, tensor in matcher.stands.items() if name in values}
+    stands = {name: InnerValue(keys[tensor]) for name, tensor in stand_ins(matcher).items() if name in values}
     weights = _weights(walk, target, {name: found[name].tensor for name in names})
     return AlignedModel(target, values, alignment, shapes, certain, stands, weights)
 

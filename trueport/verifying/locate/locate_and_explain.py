@@ -68,7 +68,7 @@ def pursue(
     """
     walk = oracle.walk(executions)
     shown = _ranked(walk, oracle, executions, target, inputs, k)
-    tried = [one for one in shown if one.departs or one.departs is None][:_TRIES] or shown[:1]
+    tried = [one for one in shown if one.departs is not False][:_TRIES] or shown[:1]
     pursuit = None
     for one in tried:
         pursuit = _on(one, walk, target, outputs, k, memory, everything)
@@ -180,7 +180,11 @@ def _ranked(
         # In the order in which verify takes them, by the same reference: its noise is the same as there.
         found = [shown for feeds in inputs if (shown := _shown(oracle, executions, target, feeds, k)) is not None]
     if not found:
-        raise UsageError(f"the source rejects all {len(inputs)} inputs", remedy="give some that it takes with --data")
+        raise UsageError(
+            f"the source rejects all {len(inputs)} inputs",
+            where="the inputs",
+            remedy="give some that it takes with --data",
+        )
     return sorted(found, key=lambda shown: shown.rank, reverse=True)
 
 
@@ -189,11 +193,11 @@ def _shown(oracle: Any, executions: Sequence[Model], target: Model, feeds: Feeds
     outputs = found.outputs or found.special
     if not outputs:
         return None
-    departs = found.verdict == Verdict.DEPARTS
+    departs, special = found.verdict == Verdict.DEPARTS, not found.outputs
     ratio = max(output.ratio for output in outputs)
     # Where the target does not run at all, only the values before it fails can be compared.
     runs = not (math.isinf(ratio) and fails(target, feeds))
-    return _Shown(feeds, departs, (departs, runs, ratio, _variety(feeds)))
+    return _Shown(feeds, departs, (departs, not special, runs, ratio, _variety(feeds)))
 
 
 def _variety(feeds: Feeds) -> int:
