@@ -30,6 +30,10 @@ from trueport.verifying.locate.result import Alignment
 __all__ = ["AlignedModel", "align"]
 
 
+_HEAVY = 1 << 28
+"""Bytes of weights from which on values are not fetched to be recognized where both graphs are the same."""
+
+
 class AlignedModel(Model):
     """A target whose inner values stand under the source's names, in the source's order of axes."""
 
@@ -68,7 +72,7 @@ class AlignedModel(Model):
         return self._model.operations()
 
     def constants(self) -> Mapping[str, Any]:
-        if self.exact:
+        if not self._weights:
             return self._model.constants()
         stored = self._model.constants()
         pairs = {mine: theirs for node in self._weights.values() for mine, theirs in node.items() if theirs in stored}
@@ -185,6 +189,10 @@ def align(walk: Walkable, target: Model, outputs: Mapping[str, InnerValue], feed
         # Made of the same model in another form, the source's names may have another beginning.
         if 4 * len(values) > len(names) or len(values) == len(names):
             return AlignedModel(target, values, Alignment(by_name=len(values)))
+    if same_form and walk.weight_bytes > _HEAVY and _is_same_graph(walk, target):
+        values = {**{name: InnerValue(name) for name in names}, **ends}
+        weights = _weights(walk, target, {name: name for name in names})
+        return AlignedModel(target, values, Alignment(by_name=len(values)), weights=weights)
     source = source_graph(walk, probe_values(walk.executions[0], feeds, names))
     keys = _keys(target)
     probes = probe_values(target, feeds, list(keys.values()))
@@ -231,6 +239,19 @@ def _weights(walk: Walkable, target: Model, tensors: Mapping[str, str]) -> dict[
                 pairs = zip(constants, other.operands, strict=False)
                 found[name] = {mine: theirs for mine, theirs in pairs if mine and theirs}
     return found
+
+
+def _is_same_graph(walk: Walkable, target: Model) -> bool:
+    """True if the same operators make values of the same names of values of the same names."""
+    makers = {made: operation for operation in target.operations() for made in operation.outputs}
+    values = {*makers, *(read for place in walk.places for read in place.reads)}
+    for place in walk.places:
+        other = makers.get(next((name for name in place.makes if name), ""))
+        if other is None or other.op != place.op or set(other.outputs) != set(place.makes):
+            return False
+        if tuple(dict.fromkeys(name for name in other.inputs if name in values)) != place.reads:
+            return False
+    return True
 
 
 def _keys(target: Model) -> dict[str, str]:
