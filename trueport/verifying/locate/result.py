@@ -35,7 +35,7 @@ class Step:
     """the layer or the line of code that the node comes from, where the source says so"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """What makes the value that departs, in both models: what goes in, what comes out, what should."""
 
@@ -51,6 +51,8 @@ class Part:
     source: Model
     target: Model
     """whose inner values stand under the source's names"""
+    target_result: Any = None
+    """what the target makes of it"""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class Cause:
         return f"{self.what} ({self.evidence})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Culprit:
     """The first node that departs by itself."""
 
@@ -117,7 +119,7 @@ class Alignment:
         return f"{self.by_name} by name, {self.by_structure} by structure, {self.by_values} by values"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Located:
     """The walk along the graph, and where it found the first departure."""
 
