@@ -1,0 +1,75 @@
+"""How the parts of a node that decides are counted, and where its inputs must be for a part to be reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import onnx_ir as ir
+
+__all__ = ["Aim", "Arrays", "Count", "Family", "attribute", "beside", "margin"]
+
+Arrays = Sequence[Any]
+"""Values of a node's inputs or outputs, by position; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """Which parts of a node one evaluation reached."""
+
+    kind: str
+    labels: Sequence[str]
+    hit: np.ndarray
+    """booleans, one per part"""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Values of one operand with which parts would be reached."""
+
+    operand: int
+    values: tuple[Any, ...]
+    """each fits the operand by broadcasting; elements of the operand take them in turn"""
+    rows: bool = False
+    """``values`` has one matrix, whose rows become rows of the operand"""
+
+
+class Family(Protocol):
+    """What operators that decide in the same way share."""
+
+    def operand(self, node: ir.Node) -> Sequence[int]:
+        """Return the inputs that decide; where none depends on the model's inputs there is nothing to count."""
+
+    def count(self, node: ir.Node, inputs: Arrays, results: Arrays) -> Count | None:
+        """Return what was reached; None where nothing is decided."""
+
+    def aims(self, node: ir.Node, inputs: Arrays, missing: Sequence[int], exact: bool) -> list[Aim]:
+        """Return what to feed for the parts of these numbers.
+
+        ``exact``: nothing rounds between the model's inputs and the operand, so that values may stand at a
+        decision and one unit of the last place beside it.
+        """
+
+
+def attribute(node: ir.Node, name: str, default: float) -> float:
+    """Return a number given as an attribute."""
+    return float(node.attributes[name].value) if name in node.attributes else default
+
+
+def margin(point: Any) -> Any:
+    """Return how far from a decision rounding does not lead: a twentieth, or a tenth beside zero."""
+    return np.maximum(np.abs(point) * 0.05, 0.1)
+
+
+def beside(point: Any, side: int, dtype: np.dtype, *, exact: bool) -> list[Any]:
+    """Return values on one side of a decision, the nearest first; ``side`` is -1 or 1."""
+    if dtype.kind in "iu":
+        return [np.asarray(point) + side, np.asarray(point) + 7 * side]
+    far = [np.asarray(point) + side * margin(point), np.asarray(point) + side * 10 * margin(point)]
+    if not exact:
+        return far
+    near = np.nextafter(np.asarray(point, np.float32), np.float32(side * np.inf)).astype(np.float64)
+    # Beside zero there are denormals, which are judged apart.
+    return [np.where(np.asarray(point) == 0, side * float(np.finfo(np.float32).eps), near), *far]
