@@ -15,6 +15,10 @@ Arrays = Sequence[Any]
 """Values of a node's inputs or outputs, by position; None where there is none."""
 
 
+_BESIDE_EXACT, _BESIDE = 1e-4, 1e-2
+"""Shares of the margin: about 80 units of the last place of a float32, and a thousandth of the number."""
+
+
 @dataclass(frozen=True)
 class Count:
     """Which parts of a node one evaluation reached."""
@@ -48,8 +52,8 @@ class Family(Protocol):
     def aims(self, node: ir.Node, inputs: Arrays, missing: Sequence[int], exact: bool) -> list[Aim]:
         """Return what to feed for the parts of these numbers.
 
-        ``exact``: nothing rounds between the model's inputs and the operand, so that values may stand at a
-        decision and one unit of the last place beside it.
+        ``exact``: nothing rounds between the model's inputs and the operand, so that values may stand close to a
+        decision.
         """
 
 
@@ -58,18 +62,19 @@ def attribute(node: ir.Node, name: str, default: float) -> float:
     return float(node.attributes[name].value) if name in node.attributes else default
 
 
-def margin(point: Any) -> Any:
-    """Return how far from a decision rounding does not lead: a twentieth, or a tenth beside zero."""
-    return np.maximum(np.abs(point) * 0.05, 0.1)
+def margin(point: Any, dtype: np.dtype) -> Any:
+    """Return how near to a decision an element must be for its side to count as reached: a tenth of the number."""
+    return np.maximum(np.abs(point) * 0.1, 0.5 if dtype.kind == "f" else 1)
 
 
 def beside(point: Any, side: int, dtype: np.dtype, *, exact: bool) -> list[Any]:
-    """Return values on one side of a decision, the nearest first; ``side`` is -1 or 1."""
+    """Return values on one side of a decision, the nearest first; ``side`` is -1 or 1.
+
+    None is so near that rounding, of which the judge allows half a unit of the last place even in inputs, leads to
+    the other side: a fault would not be told from that.
+    """
+    at = np.asarray(point)
     if dtype.kind in "iu":
-        return [np.asarray(point) + side, np.asarray(point) + 7 * side]
-    far = [np.asarray(point) + side * margin(point), np.asarray(point) + side * 10 * margin(point)]
-    if not exact:
-        return far
-    near = np.nextafter(np.asarray(point, np.float32), np.float32(side * np.inf)).astype(np.float64)
-    # Beside zero there are denormals, which are judged apart.
-    return [np.where(np.asarray(point) == 0, side * float(np.finfo(np.float32).eps), near), *far]
+        return [at + side, at + 7 * side]
+    step = margin(at, dtype)
+    return [at + side * step * (_BESIDE_EXACT if exact else _BESIDE), at + side * step / 2, at + side * step * 10]

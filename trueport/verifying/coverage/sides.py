@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
-from trueport.verifying.coverage.count import Aim, Arrays, Count, attribute, beside
+from trueport.verifying.coverage.count import Aim, Arrays, Count, attribute, beside, margin
 
 __all__ = ["FAMILIES", "Compared", "Knees"]
 
@@ -18,6 +18,7 @@ _EXP_LIMIT = 88.0
 """Above about 88.7 the exponential of a float32 is infinite."""
 _LARGE = 1 << 31
 _EXACT_IN_FLOAT = 1 << 24
+_MOST_POINTS = 64
 _NARROW = (ir.DataType.INT64, ir.DataType.UINT64)
 
 
@@ -37,10 +38,14 @@ class Knees:
             return None
         names = [_name(point) for point in points]
         labels = [f"below {names[0]}", *(f"{a} to {b}" for a, b in itertools.pairwise(names))]
-        hit = [bool(np.any(x < points[0]))]
+        near = [self._margin(point, x.dtype) for point in (points[0], points[-1])]
+        hit = [bool(np.any((x < points[0]) & (x >= points[0] - near[0])))]
         hit += [bool(np.any((x > a) & (x < b))) for a, b in itertools.pairwise(points)]
-        hit.append(bool(np.any(x > points[-1])))
+        hit.append(bool(np.any((x > points[-1]) & (x <= points[-1] + near[1]))))
         return Count(self.kind, [*labels, f"above {names[-1]}"], np.array(hit))
+
+    def _margin(self, point: Any, dtype: np.dtype) -> Any:
+        return np.inf if self.kind == "range" else margin(point, dtype)
 
     def aims(self, node: ir.Node, inputs: Arrays, missing: Sequence[int], exact: bool) -> list[Aim]:
         points, dtype = self.points(node, inputs), np.asarray(inputs[0]).dtype
@@ -101,9 +106,10 @@ def _cast(node: ir.Node, inputs: Arrays) -> Sequence[float]:
 
 @dataclass(frozen=True)
 class Compared:
-    """Two operands: less, greater, and for what is exact equal."""
+    """Two operands: below and above each constant, or the other operand; where nothing rounds before, equal as well."""
 
     name: str
+    exact: bool = False
 
     def operand(self, node: ir.Node) -> Sequence[int]:
         return (0, 1)
@@ -113,13 +119,20 @@ class Compared:
         if a.dtype.kind not in "fiu" or self.name == "Equal":
             said = np.asarray(results[0])
             return Count("side", ("true", "false"), np.array([said.any(), not said.all()]))
-        hit = [bool(np.any(a < b)), bool(np.any(a > b))]
-        equal = a.dtype.kind in "iu"
-        return Count(
-            "side",
-            ("less", "greater", "equal")[: 2 + equal],
-            np.array([*hit, np.any(a == b)] if equal else hit),
-        )
+        x, other = (b, a) if _constant(node) == 0 else (a, b)
+        away = x.astype(np.float64) - other
+        near = np.abs(away) <= margin(other, other.dtype)
+        sides = [near & (away < 0), near & (away > 0), *([away == 0] if self._equals(a) else [])]
+        words = ("below", "above", "equal to")[: len(sides)]
+        points = _points(node, other)
+        if not points:
+            return Count("side", [f"{word} the other" for word in words], np.array([side.any() for side in sides]))
+        at = [other == point for point in points]
+        labels = [f"{word} {point:.6g}" for point in points for word in words]
+        return Count("side", labels, np.array([np.any(side & here) for here in at for side in sides]))
+
+    def _equals(self, array: np.ndarray) -> bool:
+        return self.exact or array.dtype.kind in "iu"
 
     def aims(self, node: ir.Node, inputs: Arrays, missing: Sequence[int], exact: bool) -> list[Aim]:
         found = []
@@ -128,10 +141,41 @@ class Compared:
             if dtype.kind not in "fiu":
                 found.append(Aim(operand, (other, ~other) if dtype.kind == "b" else (other,)))
                 continue
-            sides = [beside(other, side, dtype, exact=exact) for side in (-1, 1)]
-            equal = [other] if exact or dtype.kind in "iu" or self.name == "Equal" else []
-            found.append(Aim(operand, (*sides[0][:2], *sides[1][:2], *equal)))
+            sides = 3 if self._equals(other) else 2
+            equal = self.name == "Equal" or sides == 3
+            points = _points(node, other) if _constant(node) == 1 - operand else []
+            # Where each element meets each constant, numbers may stand anywhere; else at their own place.
+            spread = len(points) > 1 and _meets_all(inputs, operand)
+            wanted = [points[part // sides] for part in missing if part // sides < len(points)] if spread else []
+            around = [_around(at, dtype, exact=exact, equal=equal) for at in dict.fromkeys(wanted) or [other]]
+            found.append(Aim(operand, tuple(itertools.chain.from_iterable(around))))
         return found
+
+
+def _around(point: Any, dtype: np.dtype, *, exact: bool, equal: bool) -> list[Any]:
+    sides = [beside(point, side, dtype, exact=exact)[:2] for side in (-1, 1)]
+    return [*sides[0], *sides[1], *([point] if equal else [])]
+
+
+def _meets_all(inputs: Arrays, operand: int) -> bool:
+    """True if the result is larger than the operand: its elements meet several of the other's."""
+    shapes = [np.shape(array) for array in inputs[:2]]
+    return np.broadcast_shapes(*shapes) != shapes[operand]
+
+
+def _constant(node: ir.Node) -> int | None:
+    """Return which operand is a constant."""
+    found = [at for at, value in enumerate(node.inputs[:2]) if value is not None and value.const_value is not None]
+    return found[0] if found else None
+
+
+def _points(node: ir.Node, other: np.ndarray) -> list[float]:
+    """Return the constants that are compared with, each once; none where they are very many, or computed."""
+    if _constant(node) is None or other.size > _MOST_POINTS**2:
+        return []
+    points = np.unique(other)
+    finite = points[np.isfinite(points)]
+    return [float(point) for point in finite] if 0 < len(finite) <= _MOST_POINTS else []
 
 
 class Chosen:
@@ -149,12 +193,14 @@ class Chosen:
 
 
 class Extreme:
-    """Min and Max: which operand is the result."""
+    """Min and Max: which operand is the result; of two, on which side of the other the first is."""
 
     def operand(self, node: ir.Node) -> Sequence[int]:
         return tuple(range(len(node.inputs)))
 
     def count(self, node: ir.Node, inputs: Arrays, results: Arrays) -> Count | None:
+        if len(inputs) == 2:
+            return _COMPARED.count(node, inputs, results)
         if len(inputs) < 2:
             return None
         arrays = [np.asarray(array) for array in inputs]
@@ -168,6 +214,8 @@ class Extreme:
         return Count("operand", [f"operand {index}" for index in range(len(arrays))], np.array(hit))
 
     def aims(self, node: ir.Node, inputs: Arrays, missing: Sequence[int], exact: bool) -> list[Aim]:
+        if len(inputs) == 2:
+            return _COMPARED.aims(node, inputs, missing, exact)
         found = []
         for operand in range(len(inputs)):
             others = [np.asarray(array) for place, array in enumerate(inputs) if place != operand]
@@ -211,6 +259,7 @@ def _name(point: Any) -> str:
     return f"{float(np.asarray(point).ravel()[0]):.6g}"
 
 
+_COMPARED = Compared("Max")
 _ZERO = Knees(_at(0.0))
 
 FAMILIES: Mapping[str, Any] = {

@@ -71,7 +71,9 @@ class Tally:
 
     def coverage(self) -> Coverage:
         """Return it as data."""
-        return Coverage(self.samples, tuple(self._node(node) for node in self.watched), self.not_counted)
+        return Coverage(
+            self.samples, tuple(found for node in self.watched if (found := self._node(node)).parts), self.not_counted
+        )
 
     def _node(self, node: ir.Node) -> NodeCoverage:
         name = node.name or next((value.name for value in node.outputs if value.name), "") or node.op_type

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from trueport.verifying.coverage.count import beside, margin
+
 __all__ = ["Trees", "read_trees"]
 
 _MOST_NODES = 4096
@@ -38,7 +40,7 @@ class _Split:
 
 @dataclass(frozen=True)
 class Trees:
-    """Splits and leaves of all trees; parts are the leaves, and after them the splits met exactly at their point."""
+    """Splits and leaves of all trees; parts are the leaves, then two for each split: just below, above."""
 
     splits: tuple[_Split, ...]
     roots: tuple[int, ...]
@@ -46,7 +48,7 @@ class Trees:
 
     def reached(self, x: np.ndarray) -> np.ndarray:
         """Return which parts the rows reach."""
-        hit = np.zeros(self.leaves + len(self.splits), bool)
+        hit = np.zeros(self.leaves + 2 * len(self.splits), bool)
         waiting = [(root, np.arange(len(x))) for root in self.roots]
         while waiting:
             place, rows = waiting.pop()
@@ -57,40 +59,43 @@ class Trees:
                 continue
             split = self.splits[place]
             values = x[rows, split.feature]
-            hit[self.leaves + place] |= bool(np.any(values == split.point))
+            near = np.abs(values - split.point) <= margin(split.point, np.dtype("float64"))
+            hit[self.leaves + 2 * place] |= bool(np.any(near & (values < split.point)))
+            hit[self.leaves + 2 * place + 1] |= bool(np.any(near & (values > split.point)))
             taken = _TESTS[split.mode](values, split.point)
             waiting += [(split.true, rows[taken]), (split.false, rows[~taken])]
         return hit
 
     def rows(self, parts: Sequence[int], around: np.ndarray, *, exact: bool) -> np.ndarray:
-        """Return a row for each part, and for splits ones just beside as well; the rest is as in ``around``."""
+        """Return a row for each part; features that do not matter to it are as in ``around``."""
         wanted = set(parts)
         made: list[np.ndarray] = []
-        for part, intervals, split in self._paths():
+        for part, intervals, split, side in self._paths():
             if part not in wanted or any(low > high for low, high in intervals.values()):
                 continue
             row = around[len(made) % len(around)].copy()
             for feature, interval in intervals.items():
                 row[feature] = _inside(interval, row[feature])
-            made.append(row)
             if split is not None:
-                row[split.feature] = split.point
-                if exact:
-                    made += [_moved(row, split, side) for side in (-1, 1)]
+                row[split.feature] = beside(split.point, side, np.dtype("float64"), exact=exact)[0]
+                at = row.copy()
+                at[split.feature] = split.point
+                made += [at] if exact and side < 0 else []
+            made.append(row)
         return np.array(made) if made else around[:0]
 
-    def _paths(self) -> Iterator[tuple[int, dict[int, Interval], _Split | None]]:
+    def _paths(self) -> Iterator[tuple[int, dict[int, Interval], _Split | None, int]]:
         """Yield each part with the intervals of the features that lead to it."""
         waiting: list[tuple[int, dict[int, Interval]]] = [(root, {}) for root in self.roots]
         while waiting:
             place, known = waiting.pop()
             if place < 0:
-                yield ~place, known, None
+                yield ~place, known, None, 0
                 continue
             split = self.splits[place]
             low, high = known.get(split.feature, (-np.inf, np.inf))
-            if low <= split.point <= high:
-                yield self.leaves + place, known, split
+            for turn, side in enumerate((-1, 1)):
+                yield self.leaves + 2 * place + turn, known, split, side
             for child, interval in zip((split.true, split.false), _halves(split, low, high), strict=True):
                 waiting.append((child, {**known, split.feature: interval}))
 
@@ -115,12 +120,6 @@ def _inside(interval: Interval, known: float) -> float:
         return (low + high) / 2
     step = max(abs(low if np.isfinite(low) else high) * 0.05, 0.1)
     return low + step if np.isfinite(low) else high - step
-
-
-def _moved(row: np.ndarray, split: _Split, side: int) -> np.ndarray:
-    other = row.copy()
-    other[split.feature] = np.nextafter(np.float32(split.point), np.float32(side * np.inf))
-    return other
 
 
 @functools.lru_cache(maxsize=32)

@@ -175,8 +175,13 @@ _LARGEST_POWER = 31
 def _large_integers(rng: Rng, shape: Shape, low: int, high: int) -> np.ndarray:
     """All magnitudes alike, of both signs where the type has both; half of the range of narrower types at most."""
     power = min(_LARGEST_POWER, high.bit_length() - 1)
-    sizes = np.floor(2.0 ** rng.uniform(2, power, size=shape))
-    return np.asarray(sizes * (rng.choice([-1, 1], size=shape) if low < 0 else 1)).astype(np.int64)
+    sizes = np.asarray(2.0 ** rng.uniform(2, power, size=shape))
+    top = 2.0 ** rng.uniform(power - 0.5, power, size=shape)
+    sizes = np.floor(np.where(rng.uniform(size=shape) < 0.5, top, sizes))
+    signs = np.asarray(rng.choice([-1, 1] if low < 0 else [1], size=shape))
+    if shape:
+        signs[:1] = 1  # so that sums of the first row do not cancel
+    return np.asarray(sizes * signs).astype(np.int64)
 
 
 def _smallest(dims: Sequence[int | str], sizes: Mapping[str, int]) -> int | None:

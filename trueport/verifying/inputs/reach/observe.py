@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.widen import widened_array
 from trueport.verifying.coverage.count import Count, Family
 from trueport.verifying.coverage.sides import FAMILIES as SIDES
+from trueport.verifying.coverage.sides import Compared
 from trueport.verifying.coverage.tables import FAMILIES as TABLES
 from trueport.verifying.inputs.reach.paths import Paths
 
@@ -46,6 +48,10 @@ class Observation:
         if known is not None and len(known.hit) == len(found.hit):
             found = Count(found.kind, found.labels, known.hit | found.hit)
         self.counts[node] = found
+
+
+_NOTHING = Count("", (), np.zeros(0, bool))
+"""Of a node that decides nothing, on these types or attributes."""
 
 
 class TooLarge(Exception):
@@ -129,8 +135,7 @@ class Observer(WideEvaluator):
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             # What is not as the operator's schema says is not counted: the comparison itself must not end here.
             return
-        if found is not None:
-            self._now.note(node, found)
+        self._now.note(node, found or _NOTHING)
 
     def _family(self, node: ir.Node) -> Family | None:
         if node not in self._watched:
@@ -150,7 +155,10 @@ def family_of(node: ir.Node, paths: Paths) -> Family | None:
         return None
     # Products of indices and lengths are as small as these are.
     ranged = node.op_type in ("Add", "Sub", "Mul", "ReduceSum", "ReduceProd", "CumSum", "Cast")
-    return None if ranged and not all(value in paths.free for value in deciding if value in paths.depends) else family
+    used = [value for value in deciding if value in paths.depends]
+    if isinstance(family, Compared):
+        family = replace(family, exact=all(value in paths.exact for value in used))
+    return None if ranged and not all(value in paths.free for value in used) else family
 
 
 def _work(node: ir.Node, inputs: Sequence[Any]) -> int:

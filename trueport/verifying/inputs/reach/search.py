@@ -20,6 +20,7 @@ __all__ = ["Candidate", "Reach"]
 Feeds = Mapping[str, Any]
 
 _SCALES = (30.0, 1e3, -30.0, 1e5)
+_FEW = 8
 _MOST_ROWS = 2048
 """Elements to which a batch is enlarged so that many rows of a table or leaves of a tree fit into one set of inputs."""
 _IN_TURN = ("solve", "solve", "sweep", "scale", "solve", "scale", "solve", "scale", "solve", "scale", "solve", "solve")
@@ -112,10 +113,9 @@ class Reach:
         return None
 
     def _rows_needed(self) -> int:
-        """Return how many rows would hold all parts of the largest table, its keys or leaves."""
-        counts = (self._tally.counts[node] for node, _ in self._tally.missing())
-        most = max((int((~c.hit).sum()) * 2 for c in counts if c.kind in ("rows", "keys", "leaves")), default=0)
-        return min(most, _MOST_ROWS)
+        """Return how many rows would hold all parts of the node that misses most; 0 where ordinary ones do."""
+        most = max((2 * len(parts) for _, parts in self._tally.missing()), default=0)
+        return min(most, _MOST_ROWS) if most > _FEW else 0
 
     def _made(self, how: str, index: int, base: Feeds) -> Feeds | None:
         if how == "scale":

@@ -51,6 +51,8 @@ def solve(
     guesses += [np.asarray(other, np.float64) + step for other in others for step in _steps(np.asarray(other))]
     for guess in guesses:
         if np.all(_hits(attempt(guess), target)):
+            if np.any(base != np.rint(base)):
+                _widen(attempt, tried, gave, target)
             break
     else:
         for point in _GRID:
@@ -61,6 +63,15 @@ def solve(
     column = np.arange(target.size)
     hits = away[best, column] <= (0 if wanted.dtype.kind in "biu" else _NEAR * np.maximum(1e-3, np.abs(target)))
     return np.array(tried)[best, column].astype(start.dtype), hits
+
+
+def _widen(attempt: Function, tried: list[np.ndarray], gave: list[np.ndarray], target: np.ndarray) -> None:
+    """Where a whole interval gives the same, as in Floor, prefer its inside: what comes before may round."""
+    at = tried[-1]
+    for step in (-0.4, 0.4):
+        if np.all(_hits(attempt(at + step), target)):
+            tried.insert(0, tried[-1])
+            gave.insert(0, gave[-1])
 
 
 def _bisect(attempt: Function, xs: np.ndarray, fs: np.ndarray, target: np.ndarray) -> None:
