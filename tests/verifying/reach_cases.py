@@ -39,13 +39,13 @@ class G:
         self.weights.append(numpy_helper.from_array(np.asarray(array), name))
         return name
 
-    def __getattr__(self, op: str) -> Callable[..., Any]:
-        def add(*operands: Any, outs: int = 1, domain: str = "", **attributes: Any) -> Any:
+    def __getattr__(self, op: str) -> Callable[..., str]:
+        def add(*operands: Any, domain: str = "", **attributes: Any) -> str:
             inputs = [self.name(operand) if operand is not None else "" for operand in operands]
             self.count[0] += 1
-            made = [f"{op.lower()}_{self.count[0]}_{index}" for index in range(outs)]
-            self.nodes.append(helper.make_node(op, inputs, made, domain=domain, name=made[0], **attributes))
-            return made[0] if outs == 1 else made
+            made = f"{op.lower()}_{self.count[0]}"
+            self.nodes.append(helper.make_node(op, inputs, [made], domain=domain, name=made, **attributes))
+            return made
 
         return add
 

@@ -8,8 +8,8 @@ from typing import Any
 
 __all__ = ["Coverage", "NodeCoverage"]
 
-_NAMED = 8
-"""Parts of a node, and nodes, that are named where more were not reached."""
+_NAMED = 3
+"""Nodes that are named where more were not reached."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Coverage:
         missing = self.not_reached
         if missing:
             names = "; ".join(map(str, missing[:_NAMED])) + (
-                f"; and {len(missing) - _NAMED} more nodes" if len(missing) > _NAMED else ""
+                f"; {len(missing) - _NAMED} more nodes" if len(missing) > _NAMED else ""
             )
             said += f"; a fault there would not be seen: {names}"
         return said + (f" (not counted: {self.not_counted})" if self.not_counted else "")

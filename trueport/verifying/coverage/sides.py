@@ -147,13 +147,15 @@ class Compared:
             # Where each element meets each constant, numbers may stand anywhere; else at their own place.
             spread = len(points) > 1 and _meets_all(inputs, operand)
             wanted = [points[part // sides] for part in missing if part // sides < len(points)] if spread else []
-            around = [_around(at, dtype, exact=exact, equal=equal) for at in dict.fromkeys(wanted) or [other]]
+            # One element can be on one side at a time: what is missing comes first.
+            first = -1 if missing[0] % sides == 0 else 1
+            around = [_around(at, dtype, first, exact=exact, equal=equal) for at in dict.fromkeys(wanted) or [other]]
             found.append(Aim(operand, tuple(itertools.chain.from_iterable(around))))
         return found
 
 
-def _around(point: Any, dtype: np.dtype, *, exact: bool, equal: bool) -> list[Any]:
-    sides = [beside(point, side, dtype, exact=exact)[:2] for side in (-1, 1)]
+def _around(point: Any, dtype: np.dtype, first: int, *, exact: bool, equal: bool) -> list[Any]:
+    sides = [beside(point, side, dtype, exact=exact)[:2] for side in (first, -first)]
     return [*sides[0], *sides[1], *([point] if equal else [])]
 
 

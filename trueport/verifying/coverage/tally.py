@@ -13,7 +13,8 @@ from trueport.verifying.coverage.data import Coverage, NodeCoverage
 
 __all__ = ["Seen", "Tally"]
 
-_NAMED = 4
+_NAMED = 3
+"""Parts of a node that are named where more were not reached."""
 
 
 @dataclass(frozen=True)

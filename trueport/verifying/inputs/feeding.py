@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -50,8 +51,8 @@ def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> 
     """One set after the other, by the source's names."""
     if asked.data is not None:
         return named_samples(asked.data, source.inputs, asked.samples)
-    plan = _plan(asked, source, target, oracle)
-    return chain(plan.samples(asked.samples), *((plan.beyond(), plan.specials()) if asked.special else ()))
+    plan, takes = _plan(asked, source, target, oracle), functools.partial(accepts, source)
+    return chain(plan.samples(asked.samples), *((plan.beyond(takes), plan.specials()) if asked.special else ()))
 
 
 def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) -> Iterable[Mapping[str, Any]]:

@@ -84,18 +84,19 @@ class Plan:
     """sizes to give the inner axes of sparse tensors"""
     reach: Reach | None = None
     """counts what samples reach in the source's graph, and looks for others; None where no graph is known"""
-    accepts: Callable[[Feeds], bool] = lambda feeds: True
 
     def samples(self, count: int | None = None) -> Iterator[Sample]:
         """Ordinary numbers; as many sets as the plan has, or ``count``."""
         for index in range(len(PLAN) if count is None else count):
             yield self._seen(self.sample(index, PLAN[index % len(PLAN)], self.sizes.row(index)))
 
-    def beyond(self, most: int = _BEYOND, large: int = _LARGE) -> Iterator[Sample]:
+    def beyond(
+        self, accepts: Callable[[Feeds], bool] | None = None, most: int = _BEYOND, large: int = _LARGE
+    ) -> Iterator[Sample]:
         """Sets for what the others did not reach: tested NaN and infinities, large numbers, and what is solved for.
 
         They come after :meth:`samples`: what these reached is not looked for again. ``most``: how many are solved
-        for; ``large``: how many hold large numbers.
+        for; ``large``: how many hold large numbers. ``accepts`` tells whether the source takes inputs.
         """
         yield from self._tested()
         for turn in range(large):
@@ -105,7 +106,7 @@ class Plan:
                 sample.bold = True
                 yield self._seen(sample)
         if self.reach is not None:
-            for found in self.reach.search(self._base, self.accepts, most):
+            for found in self.reach.search(self._base, accepts or (lambda feeds: True), most):
                 sample = Sample(found.feeds, f"reaches more ({found.how})", bold=True)
                 sample.seen = found.seen
                 yield sample
@@ -185,7 +186,7 @@ def plan_inputs(
     plain = Plan(tuple(ports), learned, Sizes(({},)), seed, inner)
     tried = None if accepts is None else lambda sizes: accepts(plain.sample(0, "normal", sizes))
     sizes = plan_sizes(sized, dims, tried, rows)
-    return Plan(tuple(ports), learned, sizes, seed, inner, _reach(ports, graph, learned), accepts or plain.accepts)
+    return Plan(tuple(ports), learned, sizes, seed, inner, _reach(ports, graph, learned))
 
 
 def _reach(ports: Sequence[Port], graph: ir.Graph | None, hints: Mapping[str, Hints]) -> Reach | None:
@@ -211,7 +212,7 @@ def make_inputs(
     """Inputs of ordinary numbers, and at most ``beyond`` sets for what these do not reach; see :func:`plan_inputs`."""
     plan = plan_inputs(ports, graph, seed=seed, dims=dims, accepts=accepts, rows=samples)
     made = list(plan.samples(samples))
-    return [*made, *plan.beyond(beyond, 0)] if beyond else made
+    return [*made, *plan.beyond(accepts, beyond, 0)] if beyond else made
 
 
 def graph_ports(graph: ir.Graph) -> tuple[Port, ...]:

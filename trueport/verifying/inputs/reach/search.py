@@ -131,7 +131,8 @@ class Reach:
     def _solved(self, base: Feeds, found: Observation, rng: np.random.Generator) -> Feeds | None:
         """Aim at every decision that was not reached, each with elements of its own."""
         pull, feeds = Pull(self._observer, found), _Filled(base)
-        for node, parts in self._tally.missing():
+        # Branches before the comparisons that they depend on: those come near their numbers on the way.
+        for node, parts in reversed(list(self._tally.missing())):
             if node not in found.last:
                 continue
             inputs, _ = found.last[node]
@@ -189,7 +190,7 @@ def _cast(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if dtype.kind not in "iu" or array.dtype.kind != "f":
         return array.astype(dtype)
     info = np.iinfo(dtype)
-    return np.clip(np.rint(array), float(info.min) / 2, float(info.max) / 2).astype(dtype)
+    return np.asarray(np.clip(np.rint(array), float(info.min) / 2, float(info.max) / 2)).astype(dtype)
 
 
 def _wanted(aim: Aim, operand: np.ndarray, rng: np.random.Generator) -> Wanted | None:
