@@ -24,8 +24,10 @@ from trueport.verifying.inputs.reach.paths import Paths
 
 __all__ = ["MOST_WORK", "Observation", "Observer", "TooLarge", "family_of"]
 
-MOST_WORK = 300_000_000
+MOST_WORK = 100_000_000
 """Multiplications and elements of one evaluation; a larger model is not counted on."""
+_PER_NODE = 20_000
+"""What calling a node costs, in multiplications."""
 _LARGEST = 1e30
 """A float32 that is squared, summed or scaled a little still holds this."""
 
@@ -66,6 +68,8 @@ class Observer(WideEvaluator):
         self.paths = paths
         self._now = Observation()
         self._work = 0
+        self.spent = 0
+        """multiplications of all evaluations so far"""
         self._watched: dict[ir.Node, Family | None] = {}
 
     def observe(self, feeds: Mapping[str, Any]) -> Observation:
@@ -93,7 +97,9 @@ class Observer(WideEvaluator):
         sizes: Sequence[Any] | None = None,
     ) -> Sequence[Any]:
         """Evaluate one node, and note what it reached."""
-        self._work += _work(node, inputs)
+        work = _work(node, inputs)
+        self._work += work
+        self.spent += work
         if self._work > MOST_WORK:
             raise TooLarge
         results = super().step(node, inputs, around, sizes)
@@ -107,6 +113,7 @@ class Observer(WideEvaluator):
 
     def again(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> Sequence[Any]:
         """Evaluate one node on other inputs; nothing is noted."""
+        self.spent += _work(node, inputs)
         return super().step(node, inputs, around)
 
     def _loop(self, node: ir.Node, inputs: Sequence[Any], around: Mapping[ir.Value, Any]) -> list[Any] | None:
@@ -167,8 +174,9 @@ def _work(node: ir.Node, inputs: Sequence[Any]) -> int:
         first, second = (array for array in list(inputs)[:2])
         spread = int(np.prod(np.shape(first)[2:])) if node.op_type.endswith("Conv") else np.shape(first)[-2:-1]
         rows = spread if isinstance(spread, int) else int(np.prod(spread or (1,)))
-        return int(np.size(second)) * max(rows, 1) * max(int(np.shape(first)[0]) if np.ndim(first) > 2 else 1, 1)
-    return sum(sizes)
+        batch = int(np.shape(first)[0]) if np.ndim(first) > 2 else 1
+        return _PER_NODE + int(np.size(second)) * max(rows, 1) * max(batch, 1)
+    return _PER_NODE + sum(sizes)
 
 
 def _overflows(node: ir.Node, inputs: Sequence[Any], results: Sequence[Any]) -> bool:

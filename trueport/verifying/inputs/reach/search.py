@@ -20,7 +20,10 @@ __all__ = ["Candidate", "Reach"]
 Feeds = Mapping[str, Any]
 
 _SCALES = (30.0, 1e3, -30.0, 1e5)
+_MOST_SPENT = 3 * MOST_WORK
+"""Multiplications of a whole search: three evaluations of the largest model, many of a small one."""
 _FEW = 8
+"""Parts that ordinary inputs have elements enough for."""
 _MOST_ROWS = 2048
 """Elements to which a batch is enlarged so that many rows of a table or leaves of a tree fit into one set of inputs."""
 _IN_TURN = ("solve", "solve", "sweep", "scale", "solve", "scale", "solve", "scale", "solve", "scale", "solve", "solve")
@@ -85,9 +88,10 @@ class Reach:
         ``draw(index, rows)`` returns ordinary inputs to begin with, with at least so many rows where there is an open
         batch, 0 where it does not matter.
         """
-        made = 0
+        made, limit = 0, self._observer.spent + _MOST_SPENT
         for index, how in enumerate(_IN_TURN):
-            if made >= most or self._too_large or not any(self._tally.missing()):
+            done = made >= most or self._too_large or self._observer.spent > limit
+            if done or not any(self._tally.missing()):
                 return
             found = self._try(index, how, draw, accepts)
             if found is not None:
