@@ -81,11 +81,11 @@ def _tree(rng: Rng, wrong: Callable[[dict[str, Any]], None]) -> Pair:
     inner = 2**depth - 1
     total = 2 * inner + 1
     modes = ["BRANCH_LEQ"] * inner + ["LEAF"] * (inner + 1)
-    values = [*np.float32(rng.uniform(-40, 40, inner)).tolist(), *[0.0] * (inner + 1)]
+    values = [*map(float, rng.uniform(-40, 40, inner).astype(np.float32)), *[0.0] * (inner + 1)]
     facts: dict[str, Any] = {
         "nodes_treeids": [0] * total,
         "nodes_nodeids": list(range(total)),
-        "nodes_featureids": [*rng.permutation(features).tolist(), 0, *[0] * (inner + 1)][:total],
+        "nodes_featureids": [*map(int, rng.permutation(features)), 0, *[0] * (inner + 1)][:total],
         "nodes_values": values,
         "nodes_modes": modes,
         "nodes_truenodeids": [2 * n + 1 if n < inner else 0 for n in range(total)],
