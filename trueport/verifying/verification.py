@@ -9,6 +9,7 @@ from typing import Any
 
 from trueport.fidelity import Verdict
 from trueport.runtimes.machine import Machine
+from trueport.verifying.coverage.data import Coverage
 from trueport.verifying.judge.output import Judgement
 from trueport.verifying.judge.signatures import SignatureDifference
 from trueport.verifying.wording import describe_error, label, reworded, verdict_words
@@ -75,6 +76,8 @@ class Verification:
     """the first inputs on which an output departs; not part of the JSON"""
     settings: tuple[SettingResult, ...] = ()
     """both models under other settings of their runtimes, where that was asked for"""
+    coverage: Coverage | None = None
+    """what the inputs reached in the source's graph; None in what older versions wrote"""
     machine: Machine | None = None
     """where the numbers were computed; None in what older versions wrote"""
     differences: tuple[SignatureDifference, ...] = ()
@@ -108,6 +111,7 @@ class Verification:
         data["settings"] = [
             {**asdict(found), "verdict": found.verdict.value if found.verdict else None} for found in self.settings
         ]
+        data["coverage"] = self.coverage.to_json() if self.coverage else None
         data["machine"] = asdict(self.machine) if self.machine else None
         data["hints"] = list(self.hints)
         data["differences"] = [asdict(found) for found in self.differences]

@@ -15,6 +15,7 @@ from trueport.fidelity import Verdict
 from trueport.quoting import one_line
 from trueport.reference.base import Oracle
 from trueport.runtimes.base import Model
+from trueport.verifying.coverage.tally import Tally
 from trueport.verifying.judge.criteria import Asked, as_asked
 from trueport.verifying.judge.known_departures import known_departure
 from trueport.verifying.judge.metrics import Metrics, measure
@@ -105,11 +106,15 @@ def verify_runs(
     wish, truth_of, rejected = wish or Asked(), GuardedReference(oracle), 0
     worst, special, saturation = _Worst(), _Worst(), Saturation(source[0], target)
     shown_by: Feeds = {}
+    tally = Tally()
     for feeds in samples:
         runs = _source_runs(source, feeds)
+        if getattr(feeds, "bold", False) and not (runs and all(map(_is_finite, runs[0].values()))):
+            continue
         if not runs:
             rejected += 1
             continue
+        tally.note(feeds)
         got, failure = _target_run(target, feeds)
         saturation.look(feeds, {"source": runs[0], "target": got})
         group = special if getattr(feeds, "special", False) else worst
@@ -121,6 +126,8 @@ def verify_runs(
             ties = Ties(source[0], feeds, got)
             judged = _Sample(feeds, runs, got, truth_of, ties, wish, allowed_ulps, random).judged(group)
         for found in judged:
+            if getattr(feeds, "tested", False):
+                group = worst if _is_finite(runs[0][found.name]) else special
             group.add(found)
             if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
                 shown_by = feeds
@@ -141,7 +148,13 @@ def verify_runs(
         rtol=wish.tolerance.rtol if wish.tolerance else None,
         atol=wish.tolerance.atol if wish.tolerance else None,
         shown_by=shown_by,
+        coverage=tally.coverage(),
     )
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether no number is NaN or infinite; what holds none is."""
+    return not isinstance(value, np.ndarray) or value.dtype.kind not in "fc" or bool(np.isfinite(value).all())
 
 
 @dataclass(frozen=True, eq=False)

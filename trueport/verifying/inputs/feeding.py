@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -9,8 +10,11 @@ from typing import Any
 
 import onnx_ir as ir
 
+from trueport.errors import TrueportError
 from trueport.reference.base import Oracle
 from trueport.reference.onnx.oracle import OnnxOracle
+from trueport.reference.tensorflow.oracle import TensorflowOracle
+from trueport.reference.torch.oracle import TorchOracle
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.inputs.data import Data, named_samples
@@ -22,6 +26,8 @@ from trueport.verifying.verify import accepts
 
 __all__ = ["Feeding", "conversion_inputs", "feed"]
 
+_MOST_OPERATIONS = 600
+"""Operations of a TensorFlow function that are translated to look at what it does with its inputs."""
 _QUICK = 2
 """Sets for a first look: ordinary numbers at the smallest sizes, and the graph's boundaries at other sizes."""
 _QUICK_DYNAMIC = 3
@@ -45,8 +51,8 @@ def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> 
     """One set after the other, by the source's names."""
     if asked.data is not None:
         return named_samples(asked.data, source.inputs, asked.samples)
-    plan = _plan(asked, source, target, oracle)
-    return chain(plan.samples(asked.samples), plan.specials() if asked.special else ())
+    plan, takes = _plan(asked, source, target, oracle), functools.partial(accepts, source)
+    return chain(plan.samples(asked.samples), *((plan.beyond(takes), plan.specials()) if asked.special else ()))
 
 
 def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) -> Iterable[Mapping[str, Any]]:
@@ -54,7 +60,7 @@ def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) 
     if data is not None:
         return named_samples(data, source.inputs)
     samples = _QUICK_DYNAMIC if open_dims(source.inputs) else _QUICK
-    return make_inputs(source.inputs, graph, samples=samples, accepts=lambda feeds: accepts(source, feeds))
+    return make_inputs(source.inputs, graph, samples=samples, accepts=lambda feeds: accepts(source, feeds), beyond=1)
 
 
 def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> Plan:
@@ -73,10 +79,24 @@ def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) ->
     )
 
 
+def _graph(oracle: Oracle) -> ir.Graph | None:
+    """Return the source in ONNX's operators; it only suggests inputs, and is never taken for the reference."""
+    if isinstance(oracle, OnnxOracle):
+        return oracle.model.graph
+    try:
+        if isinstance(oracle, TensorflowOracle):
+            small = len(oracle.captured.graph.get_operations()) <= _MOST_OPERATIONS
+            return oracle.in_onnx(oracle.captured).graph if small else None
+        return oracle.in_onnx().model.graph if isinstance(oracle, TorchOracle) else None
+    except TrueportError:  # it has an operator that ONNX can't express
+        return None
+
+
 def _looked_up(target: PairedModel, oracle: Oracle) -> tuple[ir.Graph | None, Mapping[str, Hints]]:
     """The source's graph and what it does with its inputs; an ONNX target's where the source has none to look at."""
-    if isinstance(oracle, OnnxOracle):
-        return oracle.model.graph, graph_hints(oracle.model.graph)
+    own = _graph(oracle)
+    if own is not None:
+        return own, graph_hints(own)
     if not isinstance(target.model, OnnxRuntimeModel):
         return None, {}
     graph = target.model.graph()
