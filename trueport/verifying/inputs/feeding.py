@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import onnx_ir as ir
 
+from trueport.ir.ports import Port
 from trueport.reference.base import Oracle
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.runtimes.base import Model
@@ -17,8 +19,9 @@ from trueport.verifying.inputs.data import Data, named_samples
 from trueport.verifying.inputs.hints import Hints, graph_hints
 from trueport.verifying.inputs.pairing import PairedModel
 from trueport.verifying.inputs.plan import Plan, make_inputs, plan_inputs
+from trueport.verifying.inputs.probing import Prober
+from trueport.verifying.inputs.size_candidates import SizedGraph, sized_by
 from trueport.verifying.inputs.sizes import Dims, open_dims
-from trueport.verifying.verify import accepts
 
 __all__ = ["Feeding", "conversion_inputs", "feed"]
 
@@ -54,7 +57,8 @@ def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) 
     if data is not None:
         return named_samples(data, source.inputs)
     samples = _QUICK_DYNAMIC if open_dims(source.inputs) else _QUICK
-    return make_inputs(source.inputs, graph, samples=samples, accepts=lambda feeds: accepts(source, feeds))
+    with closing(Prober(source)) as prober:
+        return make_inputs(source.inputs, graph, samples=samples, accepts=prober)
 
 
 def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> Plan:
@@ -62,15 +66,31 @@ def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) ->
     shapes = {port.name: port.shape for port in target.inputs}
     ports = [replace(port, shape=shapes[port.name]) for port in source.inputs]
     graph, hints = _looked_up(target, oracle)
-    return plan_inputs(
-        ports,
-        graph,
-        seed=asked.seed,
-        dims=asked.dims,
-        accepts=lambda feeds: accepts(source, feeds),
-        rows=asked.samples,
-        hints=hints,
-    )
+    with closing(Prober(source)) as prober:
+        return plan_inputs(
+            ports,
+            graph,
+            seed=asked.seed,
+            dims=asked.dims,
+            accepts=prober,
+            rows=asked.samples,
+            hints=hints,
+            graphs=_graphs(ports, target, oracle),
+        )
+
+
+def _graphs(ports: Sequence[Port], target: PairedModel, oracle: Oracle) -> list[SizedGraph]:
+    """The source's graph and an ONNX target's: what only the target cuts, pads or divides is worth a size as well."""
+    shapes = {port.name: sized_by(port) for port in ports if port.kind == "tensor" and port.shape is not None}
+    found = [SizedGraph(oracle.model.graph, shapes)] if isinstance(oracle, OnnxOracle) else []
+    if isinstance(target.model, OnnxRuntimeModel):
+        own = {
+            pairing.target: tuple(shapes[pairing.source][axis] for axis in pairing.perm or range(rank))
+            for pairing in target.input_pairs
+            if (rank := len(shapes.get(pairing.source, ())))
+        }
+        found.append(SizedGraph(target.model.graph(), own, decides=False))
+    return found
 
 
 def _looked_up(target: PairedModel, oracle: Oracle) -> tuple[ir.Graph | None, Mapping[str, Hints]]:

@@ -18,6 +18,8 @@ from trueport.ir.ports import Port, make_ports
 from trueport.verifying.inputs.composites import INNER_SIZES, find_composites
 from trueport.verifying.inputs.draw import SPECIAL, draw, is_float
 from trueport.verifying.inputs.hints import Hints, graph_hints
+from trueport.verifying.inputs.probing import Accepts, Answer, ask
+from trueport.verifying.inputs.size_candidates import SizedGraph, sized_by
 from trueport.verifying.inputs.sizes import Dims, Sizes, dim_key, plan_sizes
 
 __all__ = ["PLAN", "Plan", "Sample", "graph_ports", "make_inputs", "plan_inputs"]
@@ -104,22 +106,30 @@ def plan_inputs(
     *,
     seed: int = 0,
     dims: Dims | None = None,
-    accepts: Callable[[Feeds], bool] | None = None,
+    accepts: Accepts | None = None,
     rows: int | None = None,
     hints: Mapping[str, Hints] | None = None,
+    graphs: Sequence[SizedGraph] | None = None,
 ) -> Plan:
     """Plan the inputs of a model with these ports.
 
     ``graph``: what its inputs are looked up in, under the ports' names; ``hints`` where the names differ.
     ``accepts`` tells whether the source takes inputs: with it, sizes are looked for that it does take.
-    ``rows``: how many different rows of sizes are wanted at most.
+    ``rows``: how many different rows of sizes are wanted at most. ``graphs``: what sizes matter to, by default
+    ``graph``.
     """
     learned = hints if hints is not None else graph_hints(graph) if graph is not None else {}
     inner = _table_sizes(graph)
     sized = [port for port in ports if port.name not in _part_names(ports)]
     plain = Plan(tuple(ports), learned, Sizes(({},)), seed, inner)
-    tried = None if accepts is None else lambda sizes: accepts(plain.sample(0, "normal", sizes))
-    return Plan(tuple(ports), learned, plan_sizes(sized, dims, tried, rows), seed, inner)
+
+    def tried(sizes: Mapping[str, int], *, apart: bool = False) -> Answer:
+        return Answer(True) if accepts is None else ask(accepts, plain.sample(0, "normal", sizes), apart=apart)
+
+    if graphs is None:
+        graphs = [SizedGraph(graph, {port.name: sized_by(port) for port in sized})] if graph is not None else []
+    sizes = plan_sizes(sized, dims, tried if accepts is not None else None, rows, graphs)
+    return Plan(tuple(ports), learned, sizes, seed, inner)
 
 
 def make_inputs(
@@ -129,7 +139,7 @@ def make_inputs(
     seed: int = 0,
     samples: int | None = None,
     dims: Dims | None = None,
-    accepts: Callable[[Feeds], bool] | None = None,
+    accepts: Accepts | None = None,
 ) -> list[Sample]:
     """Inputs of ordinary numbers; see :func:`plan_inputs`."""
     plan = plan_inputs(ports, graph, seed=seed, dims=dims, accepts=accepts, rows=samples)
