@@ -60,6 +60,8 @@ class Followed:
     """by dim, one per candidate"""
     violations: np.ndarray
     """nodes that can't take them"""
+    deadly: np.ndarray
+    """whether they kill a process that runs one of the graphs"""
     empties: np.ndarray
     """whether a tensor of the graph has no elements"""
     cost: np.ndarray
@@ -68,7 +70,7 @@ class Followed:
     constants: frozenset[int]
     can_crash: bool
     is_complete: bool
-    """whether the shapes of all values are known"""
+    """whether the shapes of all values of the source are known"""
 
     def row(self, index: int) -> dict[str, int]:
         """Return one candidate."""
@@ -77,7 +79,7 @@ class Followed:
     @property
     def usable(self) -> np.ndarray:
         """True for candidates that the graph can take, with no empty tensor in it."""
-        return np.asarray((self.violations == 0) & ~self.empties)
+        return np.asarray((self.violations == 0) & ~self.empties & ~self.deadly)
 
 
 class Candidates:
@@ -118,11 +120,12 @@ class Candidates:
         return Followed(
             sizes,
             source.violations,
+            np.any([flow.deadly for flow in [source, *others]], axis=0),
             source.empties | np.any([size == 0 for size in sizes.values()], axis=0),
             source.cost + (1000.0 * self._volume(sizes) if blind else 0.0),
             tuple(points.values()),
             frozenset(constant for flow in others for constant in flow.constants),
-            source.can_crash,
+            any(flow.can_crash for flow in others),
             not blind and not source.unknown,
         )
 

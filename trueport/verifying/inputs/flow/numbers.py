@@ -106,7 +106,7 @@ def _guard_division(call: Call, divisor: Known) -> None:
     elif divisor.elements is None:
         call.flow.can_crash = True
     for element in divisor.elements or ():
-        call.refuse(np.asarray(element) == 0)
+        call.flow.kill(np.asarray(element) == 0)
 
 
 def _decide(call: Call, name: str, one: Number, other: Number) -> None:
