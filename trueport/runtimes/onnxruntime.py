@@ -118,6 +118,14 @@ class OnnxRuntimeModel(Model):
         other._exact_sums, other._sessions = False, {}
         return other
 
+    def file_in(self, folder: Path) -> Path:
+        """Return the file of the model: the one it was read from, else one that is written to the folder."""
+        if self._folder is not None:
+            return Path(self._where)
+        place = folder / "model.onnx"
+        place.write_bytes(self._proto.SerializeToString())
+        return place
+
     def graph(self) -> ir.Graph:
         """The model's main graph; its large weights are not read."""
         return from_proto(self._proto).graph

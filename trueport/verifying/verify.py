@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,8 @@ from trueport.quoting import one_line
 from trueport.reference.base import Oracle
 from trueport.runtimes.base import Model
 from trueport.verifying.coverage.tally import Tally
+from trueport.verifying.inputs.probing import reason_of
+from trueport.verifying.inputs.rejected import some_rejected, why_rejected
 from trueport.verifying.judge.criteria import Asked, as_asked
 from trueport.verifying.judge.known_departures import known_departure
 from trueport.verifying.judge.metrics import Metrics, measure
@@ -26,7 +29,7 @@ from trueport.verifying.judge.tied_indices import Ties
 from trueport.verifying.judge.truth import GuardedReference
 from trueport.verifying.verification import Verification, badness
 
-__all__ = ["accepts", "verify_runs"]
+__all__ = ["verify_runs"]
 
 Feeds = Mapping[str, Any]
 
@@ -103,16 +106,16 @@ def verify_runs(
     ``source`` holds equivalent executions of the source, the plain one first. Without a reference
     floats are compared with the source by ``allowed_ulps``, the declared bounds added up.
     """
-    wish, truth_of, rejected = wish or Asked(), GuardedReference(oracle), 0
+    wish, truth_of, rejected = wish or Asked(), GuardedReference(oracle), Counter[str]()
     worst, special, saturation = _Worst(), _Worst(), Saturation(source[0], target)
     shown_by: Feeds = {}
     tally = Tally()
     for feeds in samples:
-        runs = _source_runs(source, feeds)
+        runs, why = _source_runs(source, feeds)
         if getattr(feeds, "bold", False) and not (runs and all(map(_is_finite, runs[0].values()))):
             continue
         if not runs:
-            rejected += 1
+            rejected[why] += 1
             continue
         tally.note(feeds)
         got, failure = _target_run(target, feeds)
@@ -137,10 +140,10 @@ def verify_runs(
         truth_of.name + _shared(oracle, target),
         wish.k,
         worst.samples,
-        rejected,
+        rejected.total(),
         tuple(worst.outputs.values()),
-        "" if worst.samples else f"the source rejects all {rejected} inputs" if rejected else "there are no inputs",
-        hints=(*worst.hints(source[0]), *saturation.hints(worst.faithful)),
+        "" if worst.samples else why_rejected(rejected, source[0].inputs) or "there are no inputs",
+        hints=(*worst.hints(source[0]), *saturation.hints(worst.faithful), *some_rejected(rejected, worst.samples)),
         special=tuple(special.outputs.values()),
         special_samples=special.samples,
         executions=len(source),
@@ -257,20 +260,15 @@ def _target_run(target: Model, feeds: Feeds) -> tuple[dict[str, Any], str]:
         return {}, f"{type(error).__name__}: {one_line(error, 300)}"
 
 
-def _source_runs(source: Sequence[Model], feeds: Feeds) -> list[dict[str, Any]]:
-    """The source's executions that take these inputs; none when the plain one does not."""
+def _source_runs(source: Sequence[Model], feeds: Feeds) -> tuple[list[dict[str, Any]], str]:
+    """Return the source's executions that take these inputs; none, and the reason, when the plain one does not."""
     runs: list[dict[str, Any]] = []
     for model in source:
         try:
             runs.append(model.run(feeds))
         except TrueportError:
             raise
-        except Exception:  # any runtime's own error type: an input, or a setting, that it can't take
+        except Exception as error:  # any runtime's own error type: an input, or a setting, that it can't take
             if not runs:
-                return []
-    return runs
-
-
-def accepts(source: Model, feeds: Feeds) -> bool:
-    """Whether the source itself takes these inputs."""
-    return bool(_source_runs([source], feeds))
+                return [], reason_of(error)
+    return runs, ""

@@ -20,7 +20,9 @@ from trueport.verifying.coverage.tally import Seen
 from trueport.verifying.inputs.composites import INNER_SIZES, find_composites
 from trueport.verifying.inputs.draw import SPECIAL, draw, is_float
 from trueport.verifying.inputs.hints import Hints, graph_hints
+from trueport.verifying.inputs.probing import Accepts, Answer, ask
 from trueport.verifying.inputs.reach.search import Reach
+from trueport.verifying.inputs.size_candidates import SizedGraph, sized_by
 from trueport.verifying.inputs.sizes import Dims, Sizes, dim_key, open_dims, plan_sizes
 
 __all__ = ["PLAN", "Plan", "Sample", "graph_ports", "make_inputs", "plan_inputs"]
@@ -91,7 +93,7 @@ class Plan:
             yield self._seen(self.sample(index, PLAN[index % len(PLAN)], self.sizes.row(index)))
 
     def beyond(
-        self, accepts: Callable[[Feeds], bool] | None = None, most: int = _BEYOND, large: int = _LARGE
+        self, accepts: Accepts | None = None, most: int = _BEYOND, large: int = _LARGE
     ) -> Iterator[Sample]:
         """Sets for what the others did not reach: tested NaN and infinities, large numbers, and what is solved for.
 
@@ -106,7 +108,7 @@ class Plan:
                 sample.bold = True
                 yield self._seen(sample)
         if self.reach is not None:
-            for found in self.reach.search(self._base, accepts or (lambda feeds: True), most):
+            for found in self.reach.search(self._base, _takes(accepts), most):
                 sample = Sample(found.feeds, f"reaches more ({found.how})", bold=True)
                 sample.seen = found.seen
                 yield sample
@@ -170,22 +172,29 @@ def plan_inputs(
     *,
     seed: int = 0,
     dims: Dims | None = None,
-    accepts: Callable[[Feeds], bool] | None = None,
+    accepts: Accepts | None = None,
     rows: int | None = None,
     hints: Mapping[str, Hints] | None = None,
+    graphs: Sequence[SizedGraph] | None = None,
 ) -> Plan:
     """Plan the inputs of a model with these ports.
 
     ``graph``: what its inputs are looked up in, under the ports' names; ``hints`` where the names differ.
     ``accepts`` tells whether the source takes inputs: with it, sizes are looked for that it does take.
-    ``rows``: how many different rows of sizes are wanted at most.
+    ``rows``: how many different rows of sizes are wanted at most. ``graphs``: what sizes matter to, by default
+    ``graph``.
     """
     learned = hints if hints is not None else graph_hints(graph) if graph is not None else {}
     inner = _table_sizes(graph)
     sized = [port for port in ports if port.name not in _part_names(ports)]
     plain = Plan(tuple(ports), learned, Sizes(({},)), seed, inner)
-    tried = None if accepts is None else lambda sizes: accepts(plain.sample(0, "normal", sizes))
-    sizes = plan_sizes(sized, dims, tried, rows)
+
+    def tried(sizes: Mapping[str, int], *, apart: bool = False) -> Answer:
+        return Answer(True) if accepts is None else ask(accepts, plain.sample(0, "normal", sizes), apart=apart)
+
+    if graphs is None:
+        graphs = [SizedGraph(graph, {port.name: sized_by(port) for port in sized})] if graph is not None else []
+    sizes = plan_sizes(sized, dims, tried if accepts is not None else None, rows, graphs)
     return Plan(tuple(ports), learned, sizes, seed, inner, _reach(ports, graph, learned))
 
 
@@ -199,6 +208,10 @@ def _reach(ports: Sequence[Port], graph: ir.Graph | None, hints: Mapping[str, Hi
     return Reach(graph, [name for name, known in hints.items() if known.bounded])
 
 
+def _takes(accepts: Accepts | None) -> Callable[[Feeds], bool]:
+    return (lambda feeds: True) if accepts is None else lambda feeds: bool(accepts(feeds))
+
+
 def make_inputs(
     ports: Sequence[Port],
     graph: ir.Graph | None = None,
@@ -206,7 +219,7 @@ def make_inputs(
     seed: int = 0,
     samples: int | None = None,
     dims: Dims | None = None,
-    accepts: Callable[[Feeds], bool] | None = None,
+    accepts: Accepts | None = None,
     beyond: int = 0,
 ) -> list[Sample]:
     """Inputs of ordinary numbers, and at most ``beyond`` sets for what these do not reach; see :func:`plan_inputs`."""
