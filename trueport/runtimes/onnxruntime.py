@@ -118,6 +118,11 @@ class OnnxRuntimeModel(Model):
         other._exact_sums, other._sessions = False, {}
         return other
 
+    @property
+    def proto(self) -> onnx.ModelProto:
+        """The model as it was read; weights in other files stay there."""
+        return self._proto
+
     def graph(self) -> ir.Graph:
         """The model's main graph; its large weights are not read."""
         return from_proto(self._proto).graph
