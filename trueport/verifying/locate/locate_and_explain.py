@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,9 +24,11 @@ from trueport.verifying.align.values import AlignedModel, align
 from trueport.verifying.causes.explain import explain, fits
 from trueport.verifying.inputs.pairing import PairedModel, Pairing
 from trueport.verifying.judge.criteria import Asked
+from trueport.verifying.locate.another_sample import OtherSamples
 from trueport.verifying.locate.first_node import locate
 from trueport.verifying.locate.inside_bodies import unrolled
 from trueport.verifying.locate.result import Cause, Culprit, Located
+from trueport.verifying.locate.target_part import target_part
 from trueport.verifying.verify import verify_runs
 
 __all__ = ["Pursuit", "pursue"]
@@ -33,7 +36,7 @@ __all__ = ["Pursuit", "pursue"]
 Feeds = Mapping[str, Any]
 _HEAVY = 1 << 28
 """Bytes of weights from which on inputs are compared without the truth before one is chosen."""
-_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order"})
+_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order", "nodes"})
 """Causes that describe the error more than what made it: another node's better one is preferred."""
 
 
@@ -74,7 +77,8 @@ def pursue(
     found = replace(locate(walk, aligned, worst, k=k, memory=memory, everything=everything), feeds=worst)
     if found.culprit is None:
         return Pursuit(found, aligned)
-    culprit = _explained(found.culprit, walk, aligned, k, declarations)
+    culprit = _with_target_part(found.culprit, target.model, worst, declarations)
+    culprit = _explained(culprit, walk, aligned, k, declarations)
     if isinstance(oracle, OnnxOracle) and not culprit.within:
         culprit = _looked_inside(culprit, executions[0], target.model, worst, oracle.registry, k, memory)
     return Pursuit(replace(found, culprit=culprit), aligned)
@@ -159,8 +163,10 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
         causes = tuple(Cause(h.kind, h.what, h.evidence) for _, h in misread)
         return _at(replace(culprit, causes=causes), misread[0][0])
     stored = _own_weights(culprit)
-    for case in culprit.cases:
-        causes = explain(case, target, k=k, declarations=declarations, stored=stored)
+    samples = OtherSamples(culprit.again)
+    for index, case in enumerate(culprit.cases):
+        others = functools.partial(samples.of, index)
+        causes = explain(case, target, k=k, declarations=declarations, stored=stored, others=others)
         if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
             best = causes, case
         if causes[0].kind not in _VAGUE:
@@ -171,6 +177,16 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
         return replace(culprit, causes=(nothing,))
     causes, case = best
     return _named(replace(culprit, causes=causes, case=case), case, walk)
+
+
+def _with_target_part(culprit: Culprit, model: Model, feeds: Feeds, declarations: Registry) -> Culprit:
+    """The culprit whose cases know the target's own nodes."""
+    nodes = [case.node for case in reversed(culprit.cases)]
+    part = culprit.part and nodes and target_part(culprit.part, nodes, model, feeds, declarations)
+    if not part:
+        return culprit
+    cases = tuple(replace(case, target_part=part) for case in culprit.cases)
+    return replace(culprit, cases=cases, case=cases[0])
 
 
 def _own_weights(culprit: Culprit) -> list[tuple[str, Any]]:
