@@ -126,6 +126,11 @@ class OnnxRuntimeModel(Model):
         place.write_bytes(self._proto.SerializeToString())
         return place
 
+    @property
+    def proto(self) -> onnx.ModelProto:
+        """The model as it was read; weights in other files stay there."""
+        return self._proto
+
     def graph(self) -> ir.Graph:
         """The model's main graph; its large weights are not read."""
         return from_proto(self._proto).graph

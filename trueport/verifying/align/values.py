@@ -92,6 +92,19 @@ class AlignedModel(Model):
         maker = self._makers.get(tensor)
         return tensor, maker.name or maker.op if maker is not None else ""
 
+    def own_arrays(self, arrays: Mapping[str, Any], ports: Mapping[str, str]) -> dict[str, Any]:
+        """Return arrays by the target's own names, in its order of axes; ``ports``: those that are inputs, and as such.
+
+        What is not aligned is left out.
+        """
+        inputs = self._model.input_values()
+        held = {n: inputs.get(ports[n]) if n in ports else self._values.get(n) for n in arrays}
+        return {v.tensor: _turned(np.asarray(arrays[n]), v.perm) for n, v in held.items() if v is not None}
+
+    def source_names(self) -> dict[str, str]:
+        """Return the source's names by the target's own ones, of what is aligned."""
+        return {self.own_names(name)[0]: name for name in self._values}
+
     def with_values(self, more: Mapping[str, InnerValue]) -> AlignedModel:
         found = Alignment(self.found.by_name, self.found.by_structure, self.found.by_values + len(more))
         return self._with({**self._values, **more}, found, self._weights)

@@ -10,6 +10,7 @@ run of its own. Else as many as fit are spread over the graph, and the gap befor
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +24,7 @@ from trueport.verifying.align.failures import Failure, failed
 from trueport.verifying.align.gaps import Gaps
 from trueport.verifying.align.values import AlignedModel
 from trueport.verifying.judge.output import DEFAULT_K, Judgement, judge
+from trueport.verifying.locate.another_sample import cases_on_other_inputs
 from trueport.verifying.locate.bisect import confirmed, refined
 from trueport.verifying.locate.isolated_error import Owned, owned
 from trueport.verifying.locate.result import Cause, Culprit, Located, Part, Step
@@ -267,6 +269,7 @@ class _Search:
             self._part(own),
             others,
             () if fails else tuple(self.walk.hypotheses(own.gap.places, name, own.held)),
+            functools.partial(cases_on_other_inputs, self.walk, self.target, self.feeds, own),
         )
 
     def _part(self, own: Owned) -> Part:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -26,9 +27,11 @@ from trueport.verifying.align.values import AlignedModel, align
 from trueport.verifying.causes.explain import explain, fits
 from trueport.verifying.inputs.pairing import PairedModel, Pairing
 from trueport.verifying.judge.criteria import Asked
+from trueport.verifying.locate.another_sample import OtherSamples
 from trueport.verifying.locate.first_node import locate
 from trueport.verifying.locate.inside_bodies import unrolled
 from trueport.verifying.locate.result import Cause, Culprit, Located, Part
+from trueport.verifying.locate.target_part import target_part
 from trueport.verifying.verify import verify_runs
 
 __all__ = ["Pursuit", "pursue"]
@@ -38,7 +41,7 @@ _HEAVY = 1 << 28
 """Bytes of weights from which on inputs are compared without the truth before one is chosen."""
 _TRIES = 3
 """Sets of inputs that show a departure on which its node is looked for."""
-_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order"})
+_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order", "nodes"})
 """Causes that describe the error more than what made it: another node's better one is preferred."""
 
 
@@ -78,7 +81,8 @@ def pursue(
     found, aligned = pursuit.located, pursuit.target
     if found.culprit is None:
         return pursuit
-    culprit = _explained(found.culprit, walk, aligned, k, declarations)
+    culprit = _with_target_part(found.culprit, target.model, found.feeds, declarations)
+    culprit = _explained(culprit, walk, aligned, k, declarations)
     if isinstance(oracle, OnnxOracle) and not culprit.within:
         culprit = _looked_inside(culprit, executions[0], target.model, found.feeds, oracle.registry, k, memory)
     return Pursuit(replace(found, culprit=culprit), aligned)
@@ -242,8 +246,10 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
         causes = tuple(Cause(h.kind, h.what, h.evidence) for _, h in misread)
         return _at(replace(culprit, causes=causes), misread[0][0])
     stored = _own_weights(culprit)
-    for case in culprit.cases:
-        causes = explain(case, target.at(case.output), k=k, declarations=declarations, stored=stored)
+    samples = OtherSamples(culprit.again)
+    for index, case in enumerate(culprit.cases):
+        others = functools.partial(samples.of, index)
+        causes = explain(case, target.at(case.output), k=k, declarations=declarations, stored=stored, others=others)
         if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
             best = causes, case
         if causes[0].kind not in _VAGUE:
@@ -254,6 +260,16 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
         return replace(culprit, causes=(nothing,))
     causes, case = best
     return _named(replace(culprit, causes=causes, case=case), case, walk)
+
+
+def _with_target_part(culprit: Culprit, model: Model, feeds: Feeds, declarations: Registry) -> Culprit:
+    """The culprit whose cases know the target's own nodes."""
+    nodes = [case.node for case in reversed(culprit.cases)]
+    part = culprit.part and nodes and target_part(culprit.part, nodes, model, feeds, declarations)
+    if not part:
+        return culprit
+    cases = tuple(replace(case, target_part=part) for case in culprit.cases)
+    return replace(culprit, cases=cases, case=cases[0])
 
 
 def _own_weights(culprit: Culprit) -> list[tuple[str, Any]]:

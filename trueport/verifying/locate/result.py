@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +92,8 @@ class Culprit:
     """other nodes of the source that the target can't be looked into between"""
     misread: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     """hypotheses of the source's own framework, with a case to try them on"""
+    again: Callable[[int], Sequence[NodeCase]] | None = field(default=None, repr=False, compare=False)
+    """the cases on other inputs, by the number of a draw: what explains the numbers must explain those as well"""
     iteration: int | None = None
     """the step of a loop, counted from 0, at which its body first departs"""
     inside: Culprit | None = None
