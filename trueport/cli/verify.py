@@ -46,6 +46,9 @@ Allow = Annotated[
         "--allow", metavar="names,order,dims,dtypes", help="differences of inputs and outputs that do not count"
     ),
 ]
+Precision = Annotated[
+    str, typer.Option(metavar="auto|strict", help="strict: judge a target of lower precision as any other")
+]
 Everywhere = Annotated[
     bool, typer.Option("--everywhere", help="judge it under the settings of other CPUs and runtimes as well")
 ]
@@ -66,6 +69,7 @@ def verify(
     rtol: Relative = None,
     atol: Absolute = None,
     allow: Allow = None,
+    precision: Precision = "auto",
     everywhere: Everywhere = False,
     isolate: Isolate = False,
     timeout: Timeout = None,
@@ -81,7 +85,7 @@ def verify(
 ) -> None:
     """Say whether two models give the same numbers, by the float64 truth and the source's own noise.
 
-    Exit codes: 0 faithful, or within the tolerance that was given; 1 departs, or nothing could be compared; 2 refused.
+    Exit codes: 0 faithful, within the given tolerance, or a precision change; 1 departs, or not compared; 2 refused.
     """
     from trueport.cli.progress import progress
     from trueport.comparison import verify as compare
@@ -90,7 +94,11 @@ def verify(
 
     fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
     asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol}
-    asked |= {"everywhere": everywhere, "allow": [kind for listed in allow or () for kind in listed.split(",")]}
+    asked |= {
+        "everywhere": everywhere,
+        "precision": precision,
+        "allow": [kind for listed in allow or () for kind in listed.split(",")],
+    }
     limits: dict[str, Any] = {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
     taken: dict[str, Any] = {"signature": signature, "dynamic_shapes": dynamic, "trust": trust, "ops": ops or ()}
     with progress(enabled=not (json or quiet)) as step:
@@ -100,7 +108,7 @@ def verify(
         )
     if not quiet:
         typer.echo(render(found, json=json))
-    good = found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE)
+    good = found.verdict is not None and found.verdict != Verdict.DEPARTS
     raise typer.Exit(FAITHFUL if good else NOT_FAITHFUL)
 
 

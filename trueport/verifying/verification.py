@@ -14,7 +14,7 @@ from trueport.verifying.judge.signatures import SignatureDifference
 
 __all__ = ["SettingResult", "Verification", "badness"]
 
-_BADNESS = {Verdict.FAITHFUL: 0, Verdict.WITHIN_TOLERANCE: 1, Verdict.DEPARTS: 2}
+_BADNESS = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
 @dataclass(frozen=True)
