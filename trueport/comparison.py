@@ -33,6 +33,7 @@ from trueport.verifying.inputs.pairing import PairedModel, pair
 from trueport.verifying.inputs.sizes import Dims
 from trueport.verifying.judge.criteria import Asked
 from trueport.verifying.judge.output import DEFAULT_K
+from trueport.verifying.judge.precision import coarser
 from trueport.verifying.judge.signatures import (
     CastModel,
     SignatureDifference,
@@ -67,6 +68,7 @@ def verify(
     rtol: float | None = None,
     atol: float | None = None,
     allow: Collection[str] = (),
+    precision: str = "auto",
     everywhere: bool = False,
     isolate: bool = False,
     timeout: float | None = None,
@@ -91,6 +93,9 @@ def verify(
     ``atol``: what departs but stays within them is *within tolerance*; without them there is no such verdict.
     ``allow``: differences of inputs and outputs that do not count: ``names``, ``order``, ``dims``, ``dtypes``.
 
+    ``precision``: a target whose weights are narrower (float16, bfloat16, int8) is judged by what that precision
+    explains; ``"strict"``: by the source's, as any other.
+
     ``everywhere``: both models under all settings of their runtimes (instructions of the CPU, oneDNN, XLA, Grappler,
     levels of optimization, threads, kernels); ``settings`` of the result has each, the verdict is the worst.
     ``isolate``: models in processes of their own, each call limited to ``timeout`` seconds and ``memory`` bytes.
@@ -101,7 +106,7 @@ def verify(
     """
     limits = _limits(isolate, timeout, memory)
     require_for_comparison(form_of(source), form_of(target), in_runtime=isolate)
-    wish = Asked.of(k, strict, rtol, atol)
+    wish = Asked.of(k, strict, rtol, atol, precision)
     taken = _Taken(signature, example_inputs, dynamic_shapes, trust)
     allowed = checked_allowance(allow)
     pair_of = _pair(source, target, ops, taken, limits, allowed)
@@ -186,7 +191,9 @@ def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable
     sources, paired, oracle = compared.runs, compared.paired, compared.source.reference()
     inputs, allowed = feed(feeding, sources[0], paired, oracle), compared.source.allowed_ulps()
     if everywhere is None:
-        found = verify_runs(sources, paired, inputs, oracle, wish=wish, allowed_ulps=allowed)
+        narrowed = wish.precision == "auto" and not wish.strict
+        coarse = coarser(sources[0], paired, oracle) if narrowed else None
+        found = verify_runs(sources, paired, inputs, oracle, wish=wish, allowed_ulps=allowed, coarse=coarse)
     else:
         found = Everywhere(sources, paired, compared.openings, oracle, wish, allowed, everywhere).run(inputs)
     found = with_blame(found, sources, lambda: _plain_target(compared), oracle, wish, allowed)

@@ -55,6 +55,9 @@ Allow = Annotated[
     ),
 ]
 Absolute = Annotated[float | None, typer.Option(help="tolerate an absolute one: |difference| ≤ atol + rtol · |source|")]
+Precision = Annotated[
+    str, typer.Option(metavar="auto|strict", help="strict: judge a target of lower precision as any other")
+]
 Everywhere = Annotated[
     bool, typer.Option("--everywhere", help="also run both under the settings of other CPUs and runtimes")
 ]
@@ -76,6 +79,7 @@ def verify(
     rtol: Relative = None,
     atol: Absolute = None,
     allow: Allow = None,
+    precision: Precision = "auto",
     everywhere: Everywhere = False,
     isolate: Isolate = False,
     timeout: Timeout = None,
@@ -95,7 +99,7 @@ def verify(
 ) -> None:
     """Say whether two models give the same numbers, up to rounding: their errors against a float64 reference.
 
-    Exit codes: 0 faithful, or within the given tolerance; 1 not faithful, or nothing could be compared; 2 refused.
+    Exit codes: 0 faithful, within the given tolerance, or a precision change; 1 not faithful, or not compared; 2 refused.
     """
     from trueport.cli.comparing import check_report, inspect, subject_of, write_comparison
     from trueport.cli.progress import progress
@@ -108,7 +112,7 @@ def verify(
     began = time.perf_counter()
     fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
     asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol, "everywhere": everywhere}
-    asked |= {"allow": [kind for listed in allow or () for kind in listed.split(",")]}
+    asked |= {"precision": precision, "allow": [kind for listed in allow or () for kind in listed.split(",")]}
     asked |= {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
     taken: dict[str, Any] = {"signature": signature, "trust": trust, "ops": ops or ()}
     taken |= {"example_inputs": example or None, "dynamic_shapes": dynamic}
@@ -125,7 +129,7 @@ def verify(
     if not quiet:
         options = {**fed, "dims": dims, "k": k, "signature": signature, "trust": trust, "ops": ops}
         typer.echo(render(found, json=json, subject=subject_of(source, target, options, report)))
-    raise typer.Exit(FAITHFUL if found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE) else NOT_FAITHFUL)
+    raise typer.Exit(NOT_FAITHFUL if found.verdict in (None, Verdict.DEPARTS) else FAITHFUL)
 
 
 def locate(

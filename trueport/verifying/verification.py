@@ -16,7 +16,7 @@ from trueport.verifying.wording import describe_error, label, reworded, verdict_
 
 __all__ = ["SettingResult", "Verification", "badness"]
 
-_BADNESS = {Verdict.FAITHFUL: 0, Verdict.WITHIN_TOLERANCE: 1, Verdict.DEPARTS: 2}
+_BADNESS = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from trueport.verifying.judge.criteria import Asked, as_asked
 from trueport.verifying.judge.known_departures import known_departure
 from trueport.verifying.judge.metrics import Metrics, measure
 from trueport.verifying.judge.output import Judgement, is_doubtful, judge, source_distance
+from trueport.verifying.judge.precision import Coarse
 from trueport.verifying.judge.saturation import Saturation
 from trueport.verifying.judge.summed_bounds import compare_outputs
 from trueport.verifying.judge.tied_indices import Ties
@@ -100,11 +101,13 @@ def verify_runs(
     wish: Asked | None = None,
     allowed_ulps: float = 0.0,
     random: bool = False,
+    coarse: Coarse | None = None,
 ) -> Verification:
     """Judge the target on every sample, one after the other, and keep the worst of each output.
 
     ``source`` holds equivalent executions of the source, the plain one first. Without a reference
-    floats are compared with the source by ``allowed_ulps``, the declared bounds added up.
+    floats are compared with the source by ``allowed_ulps``, the declared bounds added up. ``coarse``:
+    the reference at the target's own precision, where that was changed on purpose.
     """
     wish, truth_of, rejected = wish or Asked(), GuardedReference(oracle), Counter[str]()
     worst, special, saturation = _Worst(), _Worst(), Saturation(source[0], target)
@@ -127,7 +130,7 @@ def verify_runs(
             judged = [Judgement(name, Verdict.DEPARTS, math.inf, words) for name in runs[0]]
         else:
             ties = Ties(source[0], feeds, got)
-            judged = _Sample(feeds, runs, got, truth_of, ties, wish, allowed_ulps, random).judged(group)
+            judged = _Sample(feeds, runs, got, truth_of, ties, wish, allowed_ulps, random, coarse).judged(group)
         for found in judged:
             if getattr(feeds, "tested", False):
                 group = worst if _is_finite(runs[0][found.name]) else special
@@ -172,6 +175,7 @@ class _Sample:
     wish: Asked
     allowed_ulps: float
     random: bool
+    coarse: Coarse | None
 
     def judged(self, group: _Worst) -> list[Judgement]:
         """Judge every output of the source; ``group`` has what was found on the samples before."""
@@ -188,8 +192,24 @@ class _Sample:
                 one = self._by_truth(name, truth[name], noisy)
                 if is_doubtful(one, known=group.departs(name)) and not self.wish.strict:
                     one = self._by_truth(name, truth[name], [*noisy, *self._more])
-                found.append(one)
+                found.append(self._at_own_precision(one, truth))
         return found
+
+    def _at_own_precision(self, found: Judgement, truth: Feeds) -> Judgement:
+        """Judge what departs by the rounding of the target's precision, if that was changed on purpose."""
+        if found.verdict != Verdict.DEPARTS or self.coarse is None or not self._coarse_runs:
+            return found
+        again = self._by_truth(found.name, truth[found.name], self._coarse_runs)
+        name, ratio = self.coarse.name, f"{again.ratio:.3g} ×" if math.isfinite(again.ratio) else "beyond any ratio"
+        if again.verdict == Verdict.DEPARTS:
+            why = f"precision change: {name}, and more than that precision explains ({ratio} that; {found.why})"
+            return replace(found, why=why)
+        why = f"precision change: {name}, within what that precision explains ({ratio} that; {found.why})"
+        return replace(found, verdict=Verdict.PRECISION_CHANGE, why=why)
+
+    @functools.cached_property
+    def _coarse_runs(self) -> list[dict[str, Any]]:
+        return self.coarse(self.feeds) if self.coarse is not None else []
 
     def _look_at_optimized(self, group: _Worst, name: str, truth: Any, noisy: Sequence[Feeds]) -> None:
         """Note a runtime that computes something else once it optimizes the source: that hides faults."""
