@@ -100,7 +100,10 @@ class WideEvaluator:
         """Return one node's results of all evaluations, each on what it holds."""
         first = [None if v is None else self.value(v, held[0]) for v in node.inputs]
         # Constants are those of the first run: to widen one again may cost more than the node.
-        others = [[made.get(v, array) for v, array in zip(node.inputs, first, strict=True)] for made in held[1:]]
+        others = [
+            [array if v is None else made.get(v, array) for v, array in zip(node.inputs, first, strict=True)]
+            for made in held[1:]
+        ]
         results = self.step(node, first, held[0])
         if not noisy:
             return [results]
