@@ -139,7 +139,7 @@ class OnnxRuntimeModel(Model):
 
     def operations(self) -> Sequence[Operation]:
         return [
-            Operation(node.name, node.op_type, tuple(filter(None, _reads(node))), tuple(node.output))
+            Operation(node.name, node.op_type, tuple(filter(None, _reads(node))), tuple(node.output), tuple(node.input))
             for node in self._proto.graph.node
         ]
 
