@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trueport.errors import OutputExists, RunFailed, TrueportError, UsageError
+from trueport.errors import OutputExists, UsageError
 from trueport.mapping.registry import RECORDS
-from trueport.quoting import one_line
 from trueport.reference.base import NoReference
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.report.diff import Difference, compare_models
@@ -23,6 +22,7 @@ from trueport.sources.forms import is_path
 from trueport.sources.open import declarations, form_of, open_source, options_of
 from trueport.sources.opening import Opening
 from trueport.stages import Source
+from trueport.verifying.align.failures import fails
 from trueport.verifying.causes.runtime import with_optimizations
 from trueport.verifying.everywhere import Everywhere
 from trueport.verifying.inputs.data import Data
@@ -131,15 +131,19 @@ def locate(
     outputs = pair(plain.outputs, model.outputs, "outputs")
     paired = PairedModel(model, pair(plain.inputs, model.inputs, "inputs"), outputs)
     oracle = opened.source.reference()
-    inputs = list(feed(Feeding(data, samples, seed, dims), plain, paired, oracle))
-    _check_runs(paired, inputs)
+    # The inputs that verify makes, so that both say the same.
+    inputs = list(feed(Feeding(data, samples, seed, dims, special=samples is None), plain, paired, oracle))
     settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
     settings["declarations"] = declarations(model.runtime, ops)
     found = pursue(oracle, runs, paired, outputs, inputs, **settings)
     others = _others(Opening("target", opened.target, model), paired)
-    located = with_optimizations(found.located, oracle, runs, paired, others)
+    located = found.located
+    if located.departs and not fails(paired, located.feeds):
+        located = with_optimizations(located, oracle, runs, paired, others)
     if located.culprit is None or reproduce is None:
         return located
+    if located.culprit.case is None and located.culprit.part is not None and located.culprit.causes[0].kind == "fails":
+        return replace(located, reproducer="not written: the target does not run there")
     place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else RECORDS
     made = write_reproducer(located.culprit, located.feeds, place, registry=known, k=k, anonymize=anonymize)
     return replace(located, reproducer=str(made))
@@ -160,21 +164,6 @@ def diff(first: Any, second: Any, *, signature: str | None = None, trust: bool =
         raise UsageError("models of this form have no signatures", where="--signature")
     sources = [open_source(model, options=taken.options_for(model)) for model in (first, second)]
     return compare_models(*((source.name, source.draw(), source.weights()) for source in sources))
-
-
-def _check_runs(target: PairedModel, inputs: Sequence[Mapping[str, Any]]) -> None:
-    """Raise `RunFailed` if the target does not run: there are no values to compare then."""
-    for feeds in inputs[:1]:
-        try:
-            target.run(feeds)
-        except TrueportError:
-            raise
-        except Exception as error:  # any runtime's own error type
-            raise RunFailed(
-                f"cannot locate a difference because the target fails: {one_line(error, 300)}",
-                where="target",
-                remedy="`trueport verify --everywhere` tells under which settings of its runtime it runs",
-            ) from error
 
 
 def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable[[str], None] | None) -> Verification:

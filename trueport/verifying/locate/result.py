@@ -34,7 +34,7 @@ class Step:
     """the layer or the line of code that the node comes from, where the source says so"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """What makes the value that departs, in both models: what goes in, what comes out, what should."""
 
@@ -50,6 +50,8 @@ class Part:
     source: Model
     target: Model
     """whose inner values stand under the source's names"""
+    target_result: Any = None
+    """what the target makes of it"""
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Cause:
         return f"{self.what} ({self.evidence})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Culprit:
     """The first node that departs by itself."""
 
@@ -94,6 +96,13 @@ class Culprit:
     inside: Culprit | None = None
     """the node in the body of a loop, or in the branch of an If, where both models' bodies could be run"""
 
+    def __str__(self) -> str:
+        cause = f"; cause: {self.causes[0]}" if self.causes else ""
+        return f"{self.op} node {self.node or self.value!r} is the first to depart: {self.own.why}{cause}"
+
+    def __repr__(self) -> str:
+        return f"<Culprit: {self}>"
+
 
 @dataclass(frozen=True)
 class Alignment:
@@ -111,7 +120,7 @@ class Alignment:
         return f"{self.by_name} by name, {self.by_structure} by structure, {self.by_values} by values"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Located:
     """The walk along the graph, and where it found the first departure."""
 
@@ -129,3 +138,20 @@ class Located:
     """whether the models differ by more than rounding explains, be there a single node to blame or not"""
     reproducer: str = ""
     """what was written to show it: where, how large, whether it shows it by itself"""
+
+    def around(self, before: int = 4, after: int = 2) -> tuple[Step, ...]:
+        """Return the steps at the culprit and next to it, in the source's order; the last ones where there is none."""
+        if self.culprit is None:
+            return self.steps[-1 - before :]
+        names = [step.value for step in self.steps]
+        # Where several nodes may be it, the value that was judged is that of the last of them.
+        at = next((names.index(n) for n in (self.culprit.value, self.culprit.own.name) if n in names), len(names) - 1)
+        return self.steps[max(0, at - before) : at + after + 1]
+
+    def __str__(self) -> str:
+        if self.culprit is None:
+            return f"no node departs by itself: {self.why}"
+        return str(self.culprit)
+
+    def __repr__(self) -> str:
+        return f"<Located: {self}; aligned {self.aligned} of {self.values} inner values>"
