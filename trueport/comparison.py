@@ -10,7 +10,6 @@ from typing import Any
 
 from trueport.errors import OutputExists, UsageError
 from trueport.mapping.registry import RECORDS
-from trueport.quoting import one_line
 from trueport.reference.base import NoReference
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.report.diff import Difference, compare_models

@@ -65,7 +65,7 @@ class Matcher:
             self._fused()
             if len(self.found) == before:
                 break
-        self._by_numbers(_LEVELS[0], shared=True)
+        self._by_numbers(_LEVELS[1], shared=True)
         self._leftover()
         self._by_structure(strict=False)
         self._by_use()

@@ -7,7 +7,7 @@ from trueport.verifying.align.matching import MOVES, Match, Matcher
 
 __all__ = ["exchange_results", "stand_ins"]
 
-_CASTS = frozenset({"Cast", "CastLike", "Shape"})
+_CASTS = frozenset({"Cast", "CastLike"})
 _INDICES = frozenset({"int32", "int64", "bool", "text"})
 
 
@@ -59,5 +59,11 @@ def _is_appended(matcher: Matcher, name: str, tensor: str) -> bool:
         return matcher.has_name(name, tensor)
     maker = matcher.target.makers[tensor]
     between = [maker, *matcher.target.between(maker, matcher.taken)]
-    changes = any(node.op not in MOVES | _CASTS for node in between)
+    changes = any(node.op not in MOVES | _CASTS and _holds_data(matcher, node) for node in between)
     return changes and matcher.source.probes[name].dtype not in _INDICES
+
+
+def _holds_data(matcher: Matcher, node: Node) -> bool:
+    """Whether a node makes something else than sizes and indices."""
+    probes = [matcher.target.probes[tensor] for tensor in node.makes if tensor in matcher.target.probes]
+    return any(probe.dtype not in _INDICES for probe in probes)

@@ -134,10 +134,9 @@ class AlignedModel(Model):
 
     def shapes_before(self, value: str) -> Iterator[tuple[str, tuple[int, ...]]]:
         """The target's values that one is made from, up to aligned ones, the nearest first; its names, their shapes."""
-        keys = {held.tensor: key for key, held in self._model.inner().items()}
-        for tensor in self._made_of(value):
-            if tensor in keys and keys[tensor] in (self._shapes or {}):
-                yield keys[tensor], (self._shapes or {})[keys[tensor]]
+        known, shapes = self._model.inner(), self._shapes or {}
+        keys = {known[key].tensor: key for key in shapes}
+        yield from ((keys[tensor], shapes[keys[tensor]]) for tensor in self._made_of(value) if tensor in keys)
 
     def _made_of(self, value: str) -> Iterator[str]:
         """The target's tensors behind a value, back to aligned ones, the nearest first."""
@@ -213,8 +212,7 @@ def align(walk: Walkable, target: Model, outputs: Mapping[str, InnerValue], feed
     inputs = _inputs(walk, target, feeds)
     other = target_graph(target, [match.tensor for match in inputs.values()], named, _tensors(target, ends.values()))
     begin = {name: Match(known[held.tensor].tensor, held.perm, "name") for name, held in ends.items()}
-    spoken = {tensor: _spoken(key, target) for tensor, key in keys.items()}
-    matcher = Matcher(source, other, same_form, spoken, {**inputs, **begin})
+    matcher = Matcher(source, other, same_form, _spoken(target), {**inputs, **begin})
     names = [name for name in matcher.run() if name not in inputs]
     exchange_results(matcher)
     return _aligned(walk, target, matcher, keys, names, ends)
@@ -277,9 +275,12 @@ def _keys(target: Model) -> dict[str, str]:
     return found
 
 
-def _spoken(key: str, target: Model) -> frozenset[str]:
-    """The names that a source may have for a value: its own, or those of all that were fused into it."""
-    return frozenset(part.removesuffix(":0") for part in {key, *key.split(";")}) | {key}
+def _spoken(target: Model) -> dict[str, frozenset[str]]:
+    """By tensors, the names that a source may have for them: their own, or those of all that were fused into one."""
+    found: dict[str, set[str]] = {}
+    for key, held in target.inner().items():
+        found.setdefault(held.tensor, set()).update({key}, (part.removesuffix(":0") for part in (key, *key.split(";"))))
+    return {tensor: frozenset(names) for tensor, names in found.items()}
 
 
 def _inputs(walk: Walkable, target: Model, feeds: Mapping[str, Any]) -> dict[str, Match]:

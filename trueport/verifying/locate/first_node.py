@@ -29,7 +29,7 @@ from trueport.verifying.locate.bisect import confirmed, refined
 from trueport.verifying.locate.isolated_error import Owned, owned
 from trueport.verifying.locate.result import Cause, Culprit, Located, Part, Step
 
-__all__ = ["DEFAULT_MEMORY", "Cause", "Culprit", "Located", "NodeCase", "Step", "locate"]
+__all__ = ["DEFAULT_MEMORY", "GROWS", "Cause", "Culprit", "Located", "NodeCase", "Step", "locate"]
 
 Feeds = Mapping[str, Any]
 Held = dict[str, tuple[Any, ...]]
@@ -39,7 +39,7 @@ DEFAULT_MEMORY = 2 << 30
 _LEAST_MEMORY = 16 << 20
 _SHARE = 4
 """Of the memory, one part in so many is for values that are held; the rest is for what is made of them on the way."""
-_GROWS = "no single node is to blame, the error grows along the graph"
+GROWS = "no single node is to blame, the error grows along the graph"
 _FAITHFUL = "every intermediate value is within normal rounding"
 
 
@@ -88,7 +88,7 @@ class _Search:
         if culprit is None and departs:
             # Where rounding tips decisions (a quantized value, a choice), what is inherited may hide what is own.
             culprit = self._hidden()
-        why = "" if culprit else _GROWS if departs else _FAITHFUL
+        why = "" if culprit else GROWS if departs else _FAITHFUL
         values = sum(bool(name) for place in self.walk.places for name in place.makes)
         ordered = [self.steps[name] for place in self.walk.places for name in place.makes if name in self.steps]
         found = self.target.found
