@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -92,26 +92,19 @@ def verify_runs(
     floats are compared with the source by ``allowed_ulps``, the declared bounds added up.
     """
     wish, truth_of, rejected = wish or Asked(), _Truth(oracle), 0
-    worst, special, saturation = _Worst(), _Worst(), Saturation(source[0], target)
+    worst, special, saturation, tally = _Worst(), _Worst(), Saturation(source[0], target), Tally()
     shown_by: Feeds = {}
-    tally = Tally()
-    for feeds in samples:
-        runs = _source_runs(source, feeds)
-        if getattr(feeds, "bold", False) and not (runs and all(map(_is_finite, runs[0].values()))):
-            continue
+    for feeds, runs in _run(source, samples, tally):
         if not runs:
             rejected += 1
             continue
-        tally.note(feeds)
         got, failure = _target_run(target, feeds)
         saturation.look(feeds, {"source": runs[0], "target": got})
         truth, noisy = (None, []) if random or failure else truth_of(feeds)
-        group = special if getattr(feeds, "special", False) else worst
-        group.samples += 1
+        (special if getattr(feeds, "special", False) else worst).samples += 1
         more, ties = functools.cache(functools.partial(truth_of.more, feeds)), Ties(source[0], feeds, got)
         for name in runs[0]:
-            if getattr(feeds, "tested", False):
-                group = worst if _is_finite(runs[0][name]) else special
+            group = worst if _decides(feeds, runs[0][name]) else special
             if failure:
                 found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")
             elif truth is None:
@@ -143,6 +136,24 @@ def verify_runs(
         shown_by=shown_by,
         coverage=tally.coverage(),
     )
+
+
+def _run(
+    source: Sequence[Model], samples: Iterable[Feeds], tally: Tally
+) -> Iterator[tuple[Feeds, list[dict[str, Any]]]]:
+    """Yield inputs with the source's runs; what may be too much for the source, and is, is left out."""
+    for feeds in samples:
+        runs = _source_runs(source, feeds)
+        if getattr(feeds, "bold", False) and not (runs and all(map(_is_finite, runs[0].values()))):
+            continue
+        if runs:
+            tally.note(feeds)
+        yield feeds, runs
+
+
+def _decides(feeds: Feeds, output: Any) -> bool:
+    """Return whether an output counts for the verdict: of tested NaN and infinities what comes out finite does."""
+    return not getattr(feeds, "special", False) and (not getattr(feeds, "tested", False) or _is_finite(output))
 
 
 def _is_finite(value: Any) -> bool:
