@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -110,30 +110,23 @@ def verify_runs(
     the reference at the target's own precision, where that was changed on purpose.
     """
     wish, truth_of, rejected = wish or Asked(), GuardedReference(oracle), Counter[str]()
-    worst, special, saturation = _Worst(), _Worst(), Saturation(source[0], target)
+    worst, special, saturation, tally = _Worst(), _Worst(), Saturation(source[0], target), Tally()
     shown_by: Feeds = {}
-    tally = Tally()
-    for feeds in samples:
-        runs, why = _source_runs(source, feeds)
-        if getattr(feeds, "bold", False) and not (runs and all(map(_is_finite, runs[0].values()))):
-            continue
+    for feeds, runs, why in _run(source, samples, tally):
         if not runs:
             rejected[why] += 1
             continue
-        tally.note(feeds)
         got, failure = _target_run(target, feeds)
         saturation.look(feeds, {"source": runs[0], "target": got})
-        group = special if getattr(feeds, "special", False) else worst
-        group.samples += 1
+        (special if getattr(feeds, "special", False) else worst).samples += 1
         if failure:
             words = f"the target fails: {failure}"
             judged = [Judgement(name, Verdict.DEPARTS, math.inf, words) for name in runs[0]]
         else:
-            ties = Ties(source[0], feeds, got)
-            judged = _Sample(feeds, runs, got, truth_of, ties, wish, allowed_ulps, random, coarse).judged(group)
+            sample = _Sample(feeds, runs, got, truth_of, Ties(source[0], feeds, got), wish, allowed_ulps, random, coarse)
+            judged = sample.judged(special if getattr(feeds, "special", False) else worst)
         for found in judged:
-            if getattr(feeds, "tested", False):
-                group = worst if _is_finite(runs[0][found.name]) else special
+            group = worst if _decides(feeds, runs[0][found.name]) else special
             group.add(found)
             if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
                 shown_by = feeds
@@ -156,6 +149,24 @@ def verify_runs(
         shown_by=shown_by,
         coverage=tally.coverage(),
     )
+
+
+def _run(
+    source: Sequence[Model], samples: Iterable[Feeds], tally: Tally
+) -> Iterator[tuple[Feeds, list[dict[str, Any]], str]]:
+    """Yield inputs with the source's runs, or why there are none; what may be too much for the source is left out."""
+    for feeds in samples:
+        runs, why = _source_runs(source, feeds)
+        if getattr(feeds, "bold", False) and not (runs and all(map(_is_finite, runs[0].values()))):
+            continue
+        if runs:
+            tally.note(feeds)
+        yield feeds, runs, why
+
+
+def _decides(feeds: Feeds, output: Any) -> bool:
+    """Return whether an output counts for the verdict: of tested NaN and infinities what comes out finite does."""
+    return not getattr(feeds, "special", False) and (not getattr(feeds, "tested", False) or _is_finite(output))
 
 
 def _is_finite(value: Any) -> bool:
