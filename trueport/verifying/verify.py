@@ -15,6 +15,7 @@ from trueport.fidelity import Verdict
 from trueport.quoting import one_line
 from trueport.reference.base import NoReference, Oracle
 from trueport.runtimes.base import Model
+from trueport.verifying.inputs.probing import reason_of
 from trueport.verifying.inputs.rejected import some_rejected, why_rejected
 from trueport.verifying.judge.criteria import Asked, as_asked
 from trueport.verifying.judge.known_departures import known_departure
@@ -216,5 +217,5 @@ def _source_runs(source: Sequence[Model], feeds: Feeds) -> tuple[list[dict[str, 
             raise
         except Exception as error:  # any runtime's own error type: an input, or a setting, that it can't take
             if not runs:
-                return [], f"{type(error).__name__}: {one_line(error, 300)}"
+                return [], reason_of(error)
     return runs, ""

@@ -10,6 +10,7 @@ from typing import Any
 
 import onnx_ir as ir
 
+from trueport.errors import NoOracle
 from trueport.ir.ports import Port
 from trueport.reference.base import Oracle
 from trueport.reference.onnx.oracle import OnnxOracle
@@ -18,7 +19,7 @@ from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.inputs.data import Data, named_samples
 from trueport.verifying.inputs.hints import Hints, graph_hints
 from trueport.verifying.inputs.pairing import PairedModel
-from trueport.verifying.inputs.plan import Plan, make_inputs, plan_inputs
+from trueport.verifying.inputs.plan import PLAN, Plan, Sample, make_inputs, plan_inputs
 from trueport.verifying.inputs.probing import Prober
 from trueport.verifying.inputs.size_candidates import SizedGraph, sized_by
 from trueport.verifying.inputs.sizes import Dims, open_dims
@@ -49,7 +50,22 @@ def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> 
     if asked.data is not None:
         return named_samples(asked.data, source.inputs, asked.samples)
     plan = _plan(asked, source, target, oracle)
-    return chain(plan.samples(asked.samples), plan.specials() if asked.special else ())
+    if not asked.special:
+        return plan.samples(asked.samples)
+    return chain(plan.samples(asked.samples), _empty(plan, target, oracle), plan.specials())
+
+
+def _empty(plan: Plan, target: PairedModel, oracle: Oracle) -> Iterator[Sample]:
+    """Yield a set with an empty batch, where the source takes it and there is a reference for it."""
+    # TFLite's interpreter can't be given empty tensors.
+    if plan.sizes.empty is None or target.runtime == "tflite":
+        return
+    feeds = plan.sample(len(PLAN), PLAN[0], plan.sizes.empty)
+    try:
+        oracle.run(feeds)
+    except NoOracle:  # the evaluators do not know what every operator makes of nothing
+        return
+    yield feeds
 
 
 def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) -> Iterable[Mapping[str, Any]]:

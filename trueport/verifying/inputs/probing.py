@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
+import re
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,14 +18,28 @@ from trueport.runtimes.base import Model
 from trueport.runtimes.child import ChildModel, Limits
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 
-__all__ = ["Accepts", "Answer", "Prober", "ask", "collapsed_outputs"]
+__all__ = ["Accepts", "Answer", "Prober", "Says", "ask", "reason_of", "what_outputs_say"]
 
 Feeds = Mapping[str, Any]
 _SECONDS = 60.0
 """that a run in a child may take"""
 _MAX_DEATHS = 3
 """after which no further inputs are tried in a child"""
+_OWN_CODE = r"/\S+:\d+ [^()]*(\(\))?\([^)]*\)( const)?"
+"""a line of ONNX Runtime's code and the function that it is in"""
 _LOADER = "trueport.runtimes.onnxruntime:OnnxRuntimeModel"
+
+
+class Says(enum.IntEnum):
+    """How much an output could show of a fault."""
+
+    NOTHING = 0
+    """empty, or no finite number"""
+    CONSTANT = 1
+    """one number in all places"""
+    ONE_NUMBER = 2
+    """a single element, of which it can't be told whether it depends on the inputs"""
+    MUCH = 3
 
 
 @dataclass(frozen=True)
@@ -33,8 +49,8 @@ class Answer:
     taken: bool
     why: str = ""
     """what its runtime says, where it does not take them"""
-    collapsed: frozenset[str] = frozenset()
-    """outputs that are empty, nothing but NaN or infinite, or one number everywhere"""
+    says: Mapping[str, Says] = field(default_factory=dict)
+    """how much each output could show of a fault"""
 
     def __bool__(self) -> bool:
         return self.taken
@@ -91,8 +107,8 @@ class Prober:
         except TrueportError:
             raise
         except Exception as error:  # any runtime's own error type: inputs that it can't take
-            return Answer(False, f"{type(error).__name__}: {one_line(error, 300)}")
-        return Answer(True, "", frozenset(collapsed_outputs(outputs)))
+            return Answer(False, reason_of(error))
+        return Answer(True, "", what_outputs_say(outputs))
 
 
 def _opened(source: OnnxRuntimeModel) -> ChildModel:
@@ -101,20 +117,25 @@ def _opened(source: OnnxRuntimeModel) -> ChildModel:
         return ChildModel(_LOADER, str(place), Limits(seconds=_SECONDS), {}, {"optimize": False})
 
 
-def collapsed_outputs(outputs: Mapping[str, Any]) -> Iterable[str]:
-    """Yield outputs that can't show a fault: empty, without a finite number, or one number in all places."""
-    for name, value in outputs.items():
-        if not isinstance(value, np.ndarray):
-            continue
-        if not value.size or (_is_float(value) and _says_nothing(value.astype(np.float64, copy=False))):
-            yield name
+def reason_of(error: Exception) -> str:
+    """Return a runtime's message in one line, without the place in its own code."""
+    said = one_line(re.sub(_OWN_CODE, "", str(error)), 300)
+    return f"{type(error).__name__}: {said}"
 
 
-def _is_float(value: np.ndarray) -> bool:
-    return value.dtype.kind == "f" or value.dtype.name == "bfloat16"
+def what_outputs_say(outputs: Mapping[str, Any]) -> dict[str, Says]:
+    """Return how much each output could show of a fault."""
+    return {name: _says(value) for name, value in outputs.items() if isinstance(value, np.ndarray)}
 
 
-def _says_nothing(numbers: np.ndarray) -> bool:
+def _says(value: np.ndarray) -> Says:
+    if not value.size:
+        return Says.NOTHING
+    if value.dtype.kind != "f" and value.dtype.name != "bfloat16":
+        return Says.MUCH
+    numbers = value.astype(np.float64, copy=False)
     if not np.isfinite(numbers).any():
-        return True
-    return numbers.size > 1 and bool(np.all(numbers == numbers.flat[0]))
+        return Says.NOTHING
+    if numbers.size == 1:
+        return Says.ONE_NUMBER
+    return Says.CONSTANT if np.all(numbers == numbers.flat[0]) else Says.MUCH

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from trueport.verifying.inputs.probing import Answer
+from trueport.verifying.inputs.probing import Answer, Says
 from trueport.verifying.inputs.size_candidates import Candidates, Row
 from trueport.verifying.inputs.size_choice import QUICK_COST, THOROUGH_COST, Choice
 from trueport.verifying.inputs.size_search import Search
@@ -39,6 +39,8 @@ class Found:
     rows: list[Row] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     """what the source said of the sizes that it does not take"""
+    empty: Row | None = None
+    """sizes of an empty batch, where the source takes it"""
     unreached: Sequence[str] = ()
     """what only other sizes would reach"""
 
@@ -53,7 +55,7 @@ class RowPlanner:
         self._is_quick = (wanted or DEFAULT_ROWS) <= QUICK_ROWS
         self._apart = False
         self._answers: dict[tuple[int, ...], Answer] = {}
-        self._accepted: list[tuple[Row, frozenset[str]]] = []
+        self._accepted: list[tuple[Row, Mapping[str, Says]]] = []
         self._found = Found()
 
     def run(self) -> Found:
@@ -67,8 +69,7 @@ class RowPlanner:
         rows = self._good()
         if not rows:  # the source refuses all: the comparison will say so, with the reason
             rows = [pool.row(0)]
-        if not self._is_quick and len(rows) < self._wanted + 1:
-            rows += self._empty(rows)
+        self._found.empty = None if self._is_quick else self._empty(rows)
         self._found.rows = rows
         return self._found
 
@@ -81,9 +82,10 @@ class RowPlanner:
 
     def _good(self) -> list[Row]:
         """Return accepted rows, without those whose outputs say nothing where others' do."""
-        collapsed = [names for _, names in self._accepted]
-        always = frozenset.intersection(*collapsed) if collapsed else frozenset()
-        said = [row for row, names in self._accepted if names <= always]
+        most: dict[str, Says] = {}
+        for _, says in self._accepted:
+            most |= {name: max(much, most.get(name, much)) for name, much in says.items()}
+        said = [row for row, says in self._accepted if not any(_has_collapsed(says[n], most[n]) for n in says)]
         return said or [row for row, _ in self._accepted]
 
     def _collect(self, choice: Choice) -> bool:
@@ -104,7 +106,7 @@ class RowPlanner:
                     return False
                 continue
             refused = 0
-            self._accepted.append((choice.row(index), answer.collapsed))
+            self._accepted.append((choice.row(index), answer.says))
             if choice.row(index) in self._good():
                 choice.take(index)
             else:  # a network that is too small for its outputs to differ: smaller ones are no better
@@ -151,14 +153,18 @@ class RowPlanner:
             rows.append(row)
         return rows
 
-    def _empty(self, rows: Sequence[Row]) -> list[Row]:
-        """Return the row of an empty batch, where the source takes that."""
+    def _empty(self, rows: Sequence[Row]) -> Row | None:
+        """Return the row of an empty batch, where the source takes that and no kernel is known to crash."""
         batch = next((key for key, first in self._candidates.dims.items() if first), None)
         if batch is None or batch in self._candidates.given or not self._candidates.has_source:
-            return []
+            return None
         row = {**rows[min(1, len(rows) - 1)], batch: 0}
         known = self._candidates.rows([row])
-        if known.violations[0]:
-            return []
-        # Some kernels kill the process when a tensor is empty: those that are known to are left out before this.
-        return [row] if self._tried(row, apart=known.can_crash or not known.is_complete) else []
+        if known.violations[0] or known.deadly[0] or known.can_crash:
+            return None
+        return row if self._tried(row, apart=not known.is_complete) else None
+
+
+def _has_collapsed(says: Says, most: Says) -> bool:
+    """True if an output says less than it does with other sizes; of a single number that can't be told."""
+    return (says is Says.NOTHING and most is not Says.NOTHING) or (says is Says.CONSTANT and most is Says.MUCH)

@@ -45,6 +45,10 @@ class Flow:
         self.count = count
         self.violations = np.zeros(count, np.int64)
         """nodes that can't take a candidate"""
+        self.stretched = np.zeros(count, np.int64)
+        """dynamic dims of one element that are broadcast: most likely meant to be as long as the others"""
+        self.deadly = np.zeros(count, bool)
+        """candidates that kill a process that runs the graph"""
         self.empties = np.zeros(count, bool)
         """candidates with which some value of the graph has no elements"""
         self.cost = np.zeros(count)
@@ -107,6 +111,11 @@ class Flow:
     def refuse(self, impossible: Any) -> None:
         """Drop candidates."""
         self.violations = self.violations + (np.asarray(impossible, bool) & self._here)
+
+    def kill(self, deadly: Any) -> None:
+        """Drop candidates that must not be run in this process."""
+        self.deadly = self.deadly | (np.asarray(deadly, bool) & self._here)
+        self.refuse(deadly)
 
     def decide(self, where: str, what: str, kinds: Any) -> None:
         """Record that candidates are treated differently."""
@@ -198,7 +207,7 @@ class Call:
         self.flow.can_crash |= shape is None or has_gaps(shape)
         for dim in shape or ():
             if dim is not None:
-                self.refuse(np.asarray(dim) == 0)
+                self.flow.kill(np.asarray(dim) == 0)
 
     def agree(self, one: Number | None, other: Number | None) -> Number | None:
         """Return a size that two operands have to share; candidates with which they do not are dropped."""
