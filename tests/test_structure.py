@@ -281,6 +281,9 @@ TABLES_OF_THEIR_OWN = {
     "reference/onnx/microsoft/fused.py": "operators and activations in NumPy: implementations",
     "reference/onnx/microsoft/preliminary.py": "operators in NumPy: implementations",
     "reference/onnx/microsoft/quantized.py": "operators in NumPy: implementations",
+    "verifying/inputs/flow/numbers.py": "integers that are made of sizes, by operator: implementations",
+    "verifying/inputs/flow/shapes.py": "shapes for many sizes at once, by operator: implementations",
+    "verifying/inputs/flow/windows.py": "shapes for many sizes at once, by operator: implementations",
     "reference/tensorflow/misreadings.py": "TensorFlow's operations, some of which have the names of ONNX's",
 }
 """Files with tables of three or more ONNX operators, each with the reason why the table states no fact about them."""

@@ -123,7 +123,8 @@ def verify_runs(
             words = f"the target fails: {failure}"
             judged = [Judgement(name, Verdict.DEPARTS, math.inf, words) for name in runs[0]]
         else:
-            sample = _Sample(feeds, runs, got, truth_of, Ties(source[0], feeds, got), wish, allowed_ulps, random, coarse)
+            ties = Ties(source[0], feeds, got)
+            sample = _Sample(feeds, runs, got, truth_of, ties, wish, allowed_ulps, random, coarse)
             judged = sample.judged(special if getattr(feeds, "special", False) else worst)
         for found in judged:
             group = worst if _decides(feeds, runs[0][found.name]) else special

@@ -60,6 +60,8 @@ class Followed:
     """by dim, one per candidate"""
     violations: np.ndarray
     """nodes that can't take them"""
+    stretched: np.ndarray
+    """dynamic dims of one element that are broadcast"""
     deadly: np.ndarray
     """whether they kill a process that runs one of the graphs"""
     empties: np.ndarray
@@ -120,6 +122,7 @@ class Candidates:
         return Followed(
             sizes,
             source.violations,
+            source.stretched,
             np.any([flow.deadly for flow in [source, *others]], axis=0),
             source.empties | np.any([size == 0 for size in sizes.values()], axis=0),
             source.cost + (1000.0 * self._volume(sizes) if blind else 0.0),
@@ -145,7 +148,7 @@ class Candidates:
         for _ in range(_ROUNDS):
             swept = self._swept(base, self._singles(), [*more, *_LARGER])
             better = swept.found.row(_cheapest(swept.found))
-            if swept.found.usable[_cheapest(swept.found)] or better == base:
+            if better == base or (swept.found.usable[0] and not swept.found.stretched[0]):
                 break
             base = better
         moves = swept.moves()
@@ -220,7 +223,7 @@ class _Swept:
 
     def moves(self) -> dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]]:
         """Return what dims can be moved by, and those moves that few others are treated like; where they can be."""
-        usable, start, moves = self.found.usable, 1, {}
+        usable, start, moves = self.found.usable & (self.found.stretched <= self.found.stretched[0]), 1, {}
         for keys, offsets in zip(self.keys, self.offsets, strict=True):
             block = np.arange(start, start + len(offsets))
             start += len(offsets)
@@ -243,7 +246,7 @@ def _bound(shape: Sequence[int | str], sizes: Mapping[str, np.ndarray]) -> tuple
 
 def _cheapest(found: Followed) -> int:
     """Return the candidate that the fewest nodes refuse, of these the cheapest."""
-    return int(np.lexsort((found.cost, found.empties, found.violations))[0])
+    return int(np.lexsort((found.cost, found.stretched, found.empties | found.deadly, found.violations))[0])
 
 
 def _unique(sizes: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

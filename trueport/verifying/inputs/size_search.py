@@ -113,7 +113,8 @@ class Search:
 
     def _step(self, base: Row, keys: list[str]) -> int | None:
         """Return the smallest step by which dims can grow; None if they can't."""
-        return next((step for step in _STEPS if self._takes(self._moved(base, keys, step))), None)
+        steps = dict.fromkeys((*_STEPS, min((base[key] for key in keys), default=1)))
+        return next((step for step in steps if self._takes(self._moved(base, keys, step))), None)
 
     def _sizes(self, base: Row, keys: list[str], step: int) -> list[int]:
         """Return how far dims can be moved: down to the smallest size, found by bisection, and a few steps up."""

@@ -45,6 +45,8 @@ class Flow:
         self.count = count
         self.violations = np.zeros(count, np.int64)
         """nodes that can't take a candidate"""
+        self.stretched = np.zeros(count, np.int64)
+        """dynamic dims of one element that are broadcast: most likely meant to be as long as the others"""
         self.deadly = np.zeros(count, bool)
         """candidates that kill a process that runs the graph"""
         self.empties = np.zeros(count, bool)

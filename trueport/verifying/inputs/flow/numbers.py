@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 
 from trueport.verifying.inputs.flow.flow import MAX_ELEMENTS, Call, Rule
 from trueport.verifying.inputs.flow.known import UNKNOWN, Known, Number, has_gaps, is_varying, relation, remainder
 from trueport.verifying.inputs.flow.shapes import broadcast
 
-__all__ = ["NUMBER_RULES"]
+__all__ = ["NUMBER_RULES", "REDUCTIONS", "reduce_rule"]
 
 
 def _shape(call: Call) -> Sequence[Known]:
@@ -72,6 +73,13 @@ _UNARY: Mapping[str, Callable[[Any], Any]] = {
     "Not": np.logical_not,
     "Identity": lambda a: a,
 }
+REDUCTIONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "ReduceProd": np.multiply,
+    "ReduceSum": np.add,
+    "ReduceMax": np.maximum,
+    "ReduceMin": np.minimum,
+}
+"""What joins two elements, by reduction."""
 _MONOTONE = ("Add", "Sub", "Min", "Max")
 _DIVISIONS = ("Div", "Mod")
 _COMPARISONS = ("Min", "Max", "Equal", "Less", "Greater", "LessOrEqual", "GreaterOrEqual")
@@ -99,7 +107,7 @@ def _binary(call: Call) -> Sequence[Known]:
 def _guard_division(call: Call, divisor: Known) -> None:
     """Dividing an integer by zero kills the process in ONNX Runtime."""
     value, array = call.node.inputs[1], call.array(1)
-    if value is None or value.dtype is None or not value.dtype.is_integer():
+    if value is None or not (_is_integer(divisor) if value.dtype is None else value.dtype.is_integer()):
         return
     if array is not None:
         call.flow.can_crash |= not np.all(array)
@@ -107,6 +115,11 @@ def _guard_division(call: Call, divisor: Known) -> None:
         call.flow.can_crash = True
     for element in divisor.elements or ():
         call.flow.kill(np.asarray(element) == 0)
+
+
+def _is_integer(held: Known) -> bool:
+    """True if the elements are known, and integers."""
+    return held.elements is not None and all(np.asarray(element).dtype.kind in "iu" for element in held.elements)
 
 
 def _decide(call: Call, name: str, one: Number, other: Number) -> None:
@@ -159,13 +172,13 @@ def _unary(call: Call) -> Sequence[Known]:
 
 def _cast(call: Call) -> Sequence[Known]:
     held = call.input(0)
-    made = call.node.outputs[0].dtype
+    made = ir.DataType(call.integer("to", 1))
     if held.elements is None:
         source = call.node.inputs[0].dtype if call.node.inputs[0] is not None else None
         if source is not None and source.name == "BOOL":
             return [Known(held.shape, None, 0, 1)]
         return [held]
-    to = float if made is not None and made.is_floating_point() else np.int64
+    to = float if made.is_floating_point() else np.int64
     return [Known(held.shape, tuple(np.asarray(element).astype(to) for element in held.elements))]
 
 
@@ -217,10 +230,9 @@ def _reduce_elements(call: Call) -> Sequence[Known]:
     axes = call.parameters(1, "axes")
     if held.elements is None or held.rank != 1 or (axes and [int(axis) % 1 for axis in axes] != [0]):
         return [UNKNOWN]
-    joins = {"ReduceProd": np.multiply, "ReduceSum": np.add, "ReduceMax": np.maximum, "ReduceMin": np.minimum}
     total: Any = held.elements[0]
     for element in held.elements[1:]:
-        total = joins[call.node.op_type](total, element)
+        total = REDUCTIONS[call.node.op_type](total, element)
     return [Known((1,) if call.integer("keepdims", 1) else (), (total,))]
 
 

@@ -8,7 +8,7 @@ from trueport.operators.record import Kind
 from trueport.operators.table import OPERATORS
 from trueport.verifying.inputs.flow.flow import Call, Rule
 from trueport.verifying.inputs.flow.known import Known
-from trueport.verifying.inputs.flow.numbers import NUMBER_RULES, reduce_rule
+from trueport.verifying.inputs.flow.numbers import NUMBER_RULES, REDUCTIONS, reduce_rule
 from trueport.verifying.inputs.flow.shapes import SHAPE_RULES, broadcast, reduced
 from trueport.verifying.inputs.flow.windows import WINDOW_RULES
 
@@ -33,8 +33,7 @@ def _by_kind() -> dict[str, Rule]:
         elif operator.kind is Kind.NORMALIZATION and not domain:
             found[key] = _first
         elif operator.kind is Kind.REDUCTION:
-            plain = name in ("ReduceProd", "ReduceSum", "ReduceMax", "ReduceMin")
-            found[key] = reduce_rule(reduced) if plain else reduced
+            found[key] = reduce_rule(reduced) if name in REDUCTIONS else reduced
     return found
 
 

@@ -51,6 +51,9 @@ def _joined(call: Call, a: Number | None, b: Number | None) -> Number | None:
         return a
     if isinstance(a, int) and a == 1:
         return b
+    stretched = [is_varying(x) & (np.asarray(x) == 1) & (np.asarray(y) > 1) for x, y in ((a, b), (b, a))]
+    call.flow.stretched = call.flow.stretched + (stretched[0] | stretched[1])
+    call.decide("broadcast", stretched[0] * 1 + stretched[1] * 2)
     call.refuse((np.asarray(a) != b) & (np.asarray(a) != 1) & (np.asarray(b) != 1))
     return np.where(np.asarray(a) == 1, b, a)
 
