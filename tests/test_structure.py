@@ -278,6 +278,7 @@ TABLES_OF_THEIR_OWN = {
     "reference/onnx/evaluate.py": "how bodies are walked: implementations",
     "reference/onnx/kernels.py": "operators in NumPy: implementations",
     "reference/tensorflow/misreadings.py": "TensorFlow's operations, some of which have the names of ONNX's",
+    "verifying/causes/approximations.py": "formulas that stand for an operator: implementations",
 }
 """Files with tables of three or more ONNX operators, each with the reason why the table states no fact about them."""
 HANDLERS = ("operators/", "formulas/", "passes/upgrade/", "passes/lower/", "passes/recognize/")
