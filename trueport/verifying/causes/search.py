@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 from trueport.fidelity import Verdict
+from trueport.operators.record import Kind
+from trueport.operators.table import facts_of
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.verifying.causes.hypothesis import run_on
 from trueport.verifying.causes.solving import REFUSED
@@ -119,7 +121,7 @@ def _cost(case: NodeCase) -> float:
     weight = case.inputs[1] if len(case.inputs) > 1 else None
     if case.node.op_type in ("Conv", "ConvTranspose") and isinstance(weight, np.ndarray):
         return float(read + size * weight[0].size)
-    if case.node.op_type in ("MatMul", "Gemm", "Attention") and np.ndim(case.inputs[0]):
+    if facts_of(case.node).kind in (Kind.PRODUCT, Kind.ATTENTION) and np.ndim(case.inputs[0]):
         return float(read + size * np.shape(case.inputs[0])[-1])
     return 8.0 * (read + size)
 
