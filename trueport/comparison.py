@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from trueport.errors import OutputExists, UsageError
 from trueport.mapping.registry import RECORDS
-from trueport.reference.base import NoReference
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.report.diff import Difference, compare_models
 from trueport.requirements import require_for_check, require_for_comparison

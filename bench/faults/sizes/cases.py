@@ -282,4 +282,3 @@ def select_part(part: str) -> list[SizeCase]:
     """Return two thirds to mend with, or the third that is reported, by a hash of the names."""
     kept = [case for case in CASES if int(hashlib.sha256(case.name.encode()).hexdigest(), 16) % 3 == 0]
     return kept if part == "report" else [case for case in CASES if case not in kept]
-

@@ -92,9 +92,7 @@ class Plan:
         for index in range(len(PLAN) if count is None else count):
             yield self._seen(self.sample(index, PLAN[index % len(PLAN)], self.sizes.row(index)))
 
-    def beyond(
-        self, accepts: Accepts | None = None, most: int = _BEYOND, large: int = _LARGE
-    ) -> Iterator[Sample]:
+    def beyond(self, accepts: Accepts | None = None, most: int = _BEYOND, large: int = _LARGE) -> Iterator[Sample]:
         """Sets for what the others did not reach: tested NaN and infinities, large numbers, and what is solved for.
 
         They come after :meth:`samples`: what these reached is not looked for again. ``most``: how many are solved
