@@ -99,7 +99,7 @@ def verify(
 ) -> None:
     """Say whether two models give the same numbers, up to rounding: their errors against a float64 reference.
 
-    Exit codes: 0 faithful, within the given tolerance, or a precision change; 1 not faithful, or not compared; 2 refused.
+    Exit codes: 0 faithful, within the tolerance, or a precision change; 1 not faithful, or not compared; 2 refused.
     """
     from trueport.cli.comparing import check_report, inspect, subject_of, write_comparison
     from trueport.cli.progress import progress
