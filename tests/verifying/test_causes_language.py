@@ -15,7 +15,8 @@ import trueport
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.verifying.causes.attributes import other_attributes
 from trueport.verifying.causes.documented import choices, is_flag
-from trueport.verifying.causes.hypothesis import hypothesis
+from trueport.verifying.causes.endless import has_endless_tree, with_an_end
+from trueport.verifying.causes.hypothesis import hypothesis, is_data
 from trueport.verifying.causes.relation import relation
 from trueport.verifying.causes.search import MOST, search
 from trueport.verifying.causes.shapes_of_error import error_patterns
@@ -178,3 +179,39 @@ def test_every_attribute_of_a_schema_has_alternatives() -> None:
 def test_how_a_constant_comes_from_another(change: Any, said: str) -> None:
     weight = RNG.normal(size=(4, 3)).astype(np.float32)
     assert relation(weight, np.asarray(change(weight), np.float32)) == said
+
+
+TREE: dict[str, Any] = {
+    "nodes_treeids": [0, 0, 0],
+    "nodes_nodeids": [0, 1, 2],
+    "nodes_modes": ["BRANCH_LEQ", "LEAF", "LEAF"],
+    "nodes_truenodeids": [1, 0, 0],
+    "nodes_falsenodeids": [2, 0, 0],
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "endless"),
+    [
+        ({}, False),
+        ({"nodes_truenodeids": [2, 0, 0], "nodes_falsenodeids": [1, 0, 0]}, False),
+        ({"nodes_modes": ["LEAF", "BRANCH_LEQ", "LEAF"]}, False),
+        ({"nodes_modes": ["BRANCH_LEQ", "BRANCH_LEQ", "LEAF"]}, True),
+        ({"nodes_truenodeids": [0, 0, 0]}, True),
+        ({"nodes_falsenodeids": [7, 0, 0]}, True),
+    ],
+)
+def test_trees_that_lead_back_are_not_evaluated(changed: dict[str, Any], endless: bool) -> None:
+    node = ir.node("TreeEnsembleRegressor", [ir.Value(name="x")], {**TREE, **changed}, domain="ai.onnx.ml")
+    assert has_endless_tree(node) == endless
+
+
+def test_a_loop_without_a_trip_count_gets_one() -> None:
+    node = ir.node("Loop", [None, ir.Value(name="c")], {})
+    assert with_an_end(node, [None, np.asarray(True)])[0] == 1000
+
+
+def test_sizes_are_no_data() -> None:
+    inputs = [ir.Value(name="x"), None, ir.Value(name="s")]
+    case = replace(case_of(FLOAT, FLOAT), node=ir.node("Resize", inputs), inputs=(FLOAT, None, np.ones(2)))
+    assert [is_data(case, index) for index in (0, 2)] == [True, False]

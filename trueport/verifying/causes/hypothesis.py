@@ -14,7 +14,10 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.schemas import canonical_schema
+from trueport.operators.record import Kind
+from trueport.operators.table import facts
 from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.causes.endless import has_endless_tree, with_an_end
 
 __all__ = [
     "ATTRIBUTE",
@@ -32,6 +35,7 @@ __all__ = [
     "hypothesis",
     "instead",
     "is_constant",
+    "is_data",
     "own_type",
     "pause",
     "run_on",
@@ -106,7 +110,9 @@ def run_on(case: NodeCase, node: ir.Node, inputs: Sequence[Any]) -> Any:
     """Evaluate a changed node: the output that departs."""
     names = [value.name for value in case.node.outputs]
     plain = node if node is not case.node else copied(node, {})
-    return case.again(plain, list(inputs))[names.index(case.output)]
+    if has_endless_tree(plain):
+        raise ValueError("a branch of the tree leads back or to nothing")
+    return case.again(plain, with_an_end(plain, inputs))[names.index(case.output)]
 
 
 def formal(node: ir.Node, index: int) -> str:
@@ -119,6 +125,12 @@ def is_constant(case: NodeCase, index: int) -> bool:
     """True if an input is a weight or another constant."""
     value = case.node.inputs[index]
     return value is not None and value.const_value is not None
+
+
+def is_data(case: NodeCase, index: int) -> bool:
+    """True if an input is computed on; of sizes, steps and counts a function could ask for any amount of memory."""
+    known = facts(case.node.op_type, case.node.domain)
+    return known.kind is not Kind.GENERATION and not known.role(index).is_parameter
 
 
 def own_type(value: ir.Value, array: Any) -> Any:

@@ -17,6 +17,7 @@ from trueport.verifying.causes.hypothesis import (
     formal,
     hypothesis,
     is_constant,
+    is_data,
     pause,
     text,
     with_operand,
@@ -85,7 +86,7 @@ def fitted_operands(case: NodeCase) -> Iterator[Hypothesis]:
     if np.asarray(case.target).dtype.kind not in "fiu" or not is_overdetermined(case, 1):
         return
     for index, array in enumerate(case.inputs):
-        if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size:
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size or not is_data(case, index):
             continue
         name, bits = formal(case.node, index), OPERAND + NUMBER + among(len(case.inputs))
         ways = {"times": (_times, [[0.99], [2.0], [0.1], [-1.0]]), "plus": (_plus, [[1e-3], [1.0], [-1.0]])}

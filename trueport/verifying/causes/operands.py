@@ -20,6 +20,7 @@ from trueport.verifying.causes.hypothesis import (
     formal,
     hypothesis,
     is_constant,
+    is_data,
     run_on,
     with_operand,
     with_operands,
@@ -44,7 +45,11 @@ def other_operands(case: NodeCase) -> Iterator[Hypothesis]:
             continue
         name, constant = formal(case.node, index), is_constant(case, index)
         which = OPERAND + among(len(case.inputs))
-        listed = [*_dropped(index, name, array), *_integers(name, array, constant), *_orders(name, array)]
+        listed = [
+            *_dropped(index, name, array, is_data=is_data(case, index)),
+            *_integers(name, array, constant),
+            *_orders(name, array),
+        ]
         for number, (kind, words, change) in enumerate(listed):
             found.append(hypothesis(case, kind, words, with_operand(index, change), which + among(number + 1)))
     yield from sorted(found, key=lambda one: one.bits)
@@ -86,13 +91,15 @@ def _plus(array: Any, step: int) -> Any:
     return (array.astype(np.int64) + step).astype(array.dtype)
 
 
-def _dropped(index: int, name: str, array: np.ndarray) -> Iterator[tuple[str, str, Change]]:
+def _dropped(index: int, name: str, array: np.ndarray, *, is_data: bool) -> Iterator[tuple[str, str, Change]]:
     if index:
         yield "dropped", f"input {name} is ignored", lambda _: None
+    if array.dtype.kind in "fiu" and index:
+        yield "dropped", f"input {name} is taken as zero", np.zeros_like
+        yield "dropped", f"input {name} is taken as one", np.ones_like
+    if not is_data:
+        return
     if array.dtype.kind in "fiu":
-        if index:
-            yield "dropped", f"input {name} is taken as zero", np.zeros_like
-            yield "dropped", f"input {name} is taken as one", np.ones_like
         yield "operand", f"{name} is negated", np.negative
         yield "operand", f"{name} is doubled", lambda a: a * np.asarray(2, a.dtype)
         yield "operand", f"{name} is halved", lambda a: (a / 2).astype(a.dtype)
