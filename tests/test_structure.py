@@ -281,6 +281,8 @@ TABLES_OF_THEIR_OWN = {
     "reference/onnx/microsoft/fused.py": "operators and activations in NumPy: implementations",
     "reference/onnx/microsoft/preliminary.py": "operators in NumPy: implementations",
     "reference/onnx/microsoft/quantized.py": "operators in NumPy: implementations",
+    "verifying/coverage/sides.py": "what an operator decides, in NumPy: implementations",
+    "verifying/coverage/tables.py": "what an operator decides, in NumPy: implementations",
     "verifying/inputs/flow/numbers.py": "integers that are made of sizes, by operator: implementations",
     "verifying/inputs/flow/shapes.py": "shapes for many sizes at once, by operator: implementations",
     "verifying/inputs/flow/windows.py": "shapes for many sizes at once, by operator: implementations",

@@ -155,14 +155,6 @@ def test_what_no_output_shows_is_no_fault() -> None:
     assert "differs inside" in found.why
 
 
-def test_the_steps_around_the_culprit() -> None:
-    chain = " ".join(f"t{n} = Tanh(t{n - 1})" for n in range(1, 20))
-    text = "a (float[N,4] x) => (float[N,4] y) { t0 = %s(x) " + chain + " y = Relu(t19) }"
-    found = trueport.locate(model(text % "Sin"), model(text % "Cos"), everything=True)
-    assert [step.value for step in found.around(before=2, after=1)] == ["t0", "t1"]
-    assert len(found.steps) == 21
-
-
 def test_printing_what_was_found_prints_no_arrays() -> None:
     source, other = model(LAYERS % "Relu", **WEIGHTS), model(LAYERS % "Elu", **WEIGHTS)
     found = trueport.locate(source, other, samples=2)

@@ -68,7 +68,7 @@ def test_a_renamed_weight_with_how_it_differs() -> None:
     source, target = model(text.format("w"), w=weight), model(text.format("c"), c=weight * np.float32(1.001))
     cause = first(source, target, {"x": FLOAT})
     assert cause.kind == "weight"
-    assert "all are 1.001 times the source's" in cause.what
+    assert "all are 1.001 times the source's" in str(cause)
 
 
 def test_an_operand_that_is_another_value() -> None:

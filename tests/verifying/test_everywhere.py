@@ -185,7 +185,7 @@ def test_a_source_that_differs_by_itself_hides_nothing() -> None:
     assert verdicts(found, "source")["1 thread"] is None
     assert found.executions == 1 + len(settings_of("onnxruntime")) - 2
     assert found.worst_setting is not None and found.worst_setting.name == "without Grappler"
-    assert any("source, onnxruntime, level all: departs" in hint for hint in found.hints)
+    assert any("source, onnxruntime, level all: not faithful" in hint for hint in found.hints)
     assert compared(source={"level all": scaled}).verdict == Verdict.FAITHFUL, "the target alone is judged"
 
 

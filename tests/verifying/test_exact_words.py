@@ -61,4 +61,4 @@ def test_no_number_of_the_json_is_infinite() -> None:
     assert max(len(line) for line in render(found).splitlines()[1:4]) < 200
     again = restored(Verification, plain(found.to_json()))
     assert math.isinf(again.outputs[0].ratio)
-    assert str(again).startswith("departs")
+    assert str(again).startswith("not faithful")

@@ -101,9 +101,8 @@ def verify(
 
     Exit codes: 0 faithful, within the tolerance, or a precision change; 1 not faithful, or not compared; 2 refused.
     """
-    from trueport.cli.comparing import check_report, inspect, subject_of, write_comparison
+    from trueport.cli.comparing import check_report, subject_of, write_comparison
     from trueport.cli.progress import progress
-    from trueport.comparison import locate as find
     from trueport.comparison import verify as compare
     from trueport.fidelity import Verdict
     from trueport.report.verification import render
@@ -123,13 +122,21 @@ def verify(
         found = compare(source, target, progress=step, **fed, **asked, **taken)
         if report is not None:
             step("report")
-            fed |= {} if k is None else {"k": k}
-            inside = inspect(lambda: find(source, target, everything=True, **fed, **taken)) if profile else None
+            inside = _measured_inside(source, target, {**fed, **taken}, k) if profile else None
             write_comparison(report, "verify", (source, target), found, inside, taken=taken, began=began)
     if not quiet:
         options = {**fed, "dims": dims, "k": k, "signature": signature, "trust": trust, "ops": ops}
         typer.echo(render(found, json=json, subject=subject_of(source, target, options, report)))
     raise typer.Exit(NOT_FAITHFUL if found.verdict in (None, Verdict.DEPARTS) else FAITHFUL)
+
+
+def _measured_inside(source: Path, target: Path, options: dict[str, Any], k: float | None) -> Any:
+    """Return the errors of intermediate values, or why there are none."""
+    from trueport.cli.comparing import inspect
+    from trueport.comparison import locate as find
+
+    limit = {} if k is None else {"k": k}
+    return inspect(lambda: find(source, target, everything=True, **options, **limit))
 
 
 def locate(

@@ -120,6 +120,8 @@ def fitted_elements(case: NodeCase) -> Iterator[Hypothesis]:
     for index, array in enumerate(case.inputs):
         if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not is_constant(case, index):
             continue
+        if not is_data(case, index):
+            continue
         if 2 <= array.size <= _MAX_ELEMENTS and np.size(case.target) > array.size:
             yield from _elements(case, index, array)
 

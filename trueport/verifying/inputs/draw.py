@@ -177,10 +177,10 @@ def _large_integers(rng: Rng, shape: Shape, low: int, high: int) -> np.ndarray:
     power = min(_LARGEST_POWER, high.bit_length() - 1)
     sizes = np.asarray(2.0 ** rng.uniform(2, power, size=shape))
     top = 2.0 ** rng.uniform(power - 0.5, power, size=shape)
-    sizes = np.floor(np.where(rng.uniform(size=shape) < 0.5, top, sizes))
+    sizes = np.asarray(np.floor(np.where(rng.uniform(size=shape) < 0.5, top, sizes)))
     signs = np.asarray(rng.choice([-1, 1] if low < 0 else [1], size=shape))
-    if shape:
-        signs[:1] = 1  # so that sums of the first row do not cancel
+    if shape:  # sums of the first row do not cancel, and exceed a type of half the width
+        signs[:1], sizes[:1] = 1, np.floor(top[:1])
     return np.asarray(sizes * signs).astype(np.int64)
 
 

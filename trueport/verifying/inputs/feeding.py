@@ -28,6 +28,9 @@ from trueport.verifying.inputs.sizes import Dims, open_dims
 
 __all__ = ["Feeding", "conversion_inputs", "feed"]
 
+_NOT_EMPTY = frozenset({"tensorflow", "tflite"})
+"""Runtimes that are given no empty batch: TensorFlow's oneDNN convolutions give it the shape of their input, which is no
+fault of the model, and TFLite's interpreter can't be given empty tensors."""
 _MOST_OPERATIONS = 600
 """Operations of a TensorFlow function that are translated to look at what it does with its inputs."""
 _QUICK = 2
@@ -62,8 +65,7 @@ def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> 
 
 def _empty(plan: Plan, target: PairedModel, oracle: Oracle) -> Iterator[Sample]:
     """Yield a set with an empty batch, where the source takes it and there is a reference for it."""
-    # TFLite's interpreter can't be given empty tensors.
-    if plan.sizes.empty is None or target.runtime == "tflite":
+    if plan.sizes.empty is None or target.runtime in _NOT_EMPTY:
         return
     feeds = plan.sample(len(PLAN), PLAN[0], plan.sizes.empty)
     try:
