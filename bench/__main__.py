@@ -34,6 +34,7 @@ PARTS = (
     "locate",
     "k",
     "tf2onnx",
+    "verification",
     "versions",
 )
 
@@ -81,6 +82,8 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
             spent.append(costs.measure(model, CACHE, base=options.base, rounds=rounds))
             print(costs.line(spent[-1]), file=sys.stderr, flush=True)
         return costs.report(spent, options.base, rounds)
+    if part == "verification":
+        return _verification(options, models)
     if part == "faults":
         from bench.faults.faithful import run_faithful
         from bench.faults.trials import APART, run_faults
@@ -135,6 +138,16 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
     return scaling.report((100, 1000) if options.quick else scaling.SIZES)
 
 
+def _verification(options: argparse.Namespace, models: list[BenchModel]) -> str:
+    from bench import verification
+
+    rounds, found = options.rounds or (1 if options.quick else 2), []
+    for model in _shown("verification", models):
+        found.append(verification.measure(model, CACHE, base=options.base, rounds=rounds))
+        print(verification.line(found[-1]), file=sys.stderr, flush=True)
+    return verification.report(found, options.base, rounds)
+
+
 def _tf2onnx(options: argparse.Namespace) -> str:
     from bench import keras_zoo, tf2onnx
 
@@ -178,7 +191,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--forms", default="", metavar="PATTERN", help="of targets of `strangers`")
     parser.add_argument("--resume", type=Path, metavar="FILE", help="JSON lines of an earlier run: skip what it has")
     parser.add_argument("--details", action="store_true", help="cases and kinds, of the half to report as well")
-    parser.add_argument("--base", default="HEAD~1", help="the earlier commit, for `versions` and `costs`")
+    parser.add_argument(
+        "--base", default="HEAD~1", help="the earlier commit, for `versions`, `costs` and `verification`"
+    )
     parser.add_argument("--fresh", action="store_true", help="convert with the peers again")
     return parser.parse_args()
 

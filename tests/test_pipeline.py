@@ -45,7 +45,7 @@ def test_report_as_json() -> None:
     assert data["comparison"]["verdict"] == "faithful"
     assert data["comparison"]["verdict"] == "faithful"
     assert data["nodes"] == {"exact": 2}
-    assert "truth: float64" in str(report)
+    assert "reference: float64" in str(report)
 
 
 def test_a_wrong_translation_departs_and_is_kept(tmp_path: Path) -> None:

@@ -275,9 +275,19 @@ TABLES_OF_THEIR_OWN = {
     "frontends/torch/exporter/faults.py": "what an exporter computes, in NumPy: implementations",
     "passes/dims.py": "operators on sizes that are known in part: implementations",
     "passes/simplify.py": "when a node does nothing, by operator: implementations",
+    "reference/onnx/classic_ml.py": "operators in NumPy: implementations",
     "reference/onnx/evaluate.py": "how bodies are walked: implementations",
     "reference/onnx/kernels.py": "operators in NumPy: implementations",
+    "reference/onnx/microsoft/fused.py": "operators and activations in NumPy: implementations",
+    "reference/onnx/microsoft/preliminary.py": "operators in NumPy: implementations",
+    "reference/onnx/microsoft/quantized.py": "operators in NumPy: implementations",
+    "verifying/coverage/sides.py": "what an operator decides, in NumPy: implementations",
+    "verifying/coverage/tables.py": "what an operator decides, in NumPy: implementations",
+    "verifying/inputs/flow/numbers.py": "integers that are made of sizes, by operator: implementations",
+    "verifying/inputs/flow/shapes.py": "shapes for many sizes at once, by operator: implementations",
+    "verifying/inputs/flow/windows.py": "shapes for many sizes at once, by operator: implementations",
     "reference/tensorflow/misreadings.py": "TensorFlow's operations, some of which have the names of ONNX's",
+    "verifying/causes/approximations.py": "formulas that stand for an operator: implementations",
 }
 """Files with tables of three or more ONNX operators, each with the reason why the table states no fact about them."""
 HANDLERS = ("operators/", "formulas/", "passes/upgrade/", "passes/lower/", "passes/recognize/")

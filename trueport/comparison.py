@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from trueport.errors import OutputExists, RunFailed, TrueportError, UsageError
+from trueport.errors import OutputExists, UsageError
 from trueport.mapping.registry import RECORDS
-from trueport.quoting import one_line
-from trueport.reference.base import NoReference
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.report.diff import Difference, compare_models
 from trueport.requirements import require_for_check, require_for_comparison
@@ -23,6 +21,7 @@ from trueport.sources.forms import is_path
 from trueport.sources.open import declarations, form_of, open_source, options_of
 from trueport.sources.opening import Opening
 from trueport.stages import Source
+from trueport.verifying.align.failures import fails
 from trueport.verifying.causes.runtime import with_optimizations
 from trueport.verifying.everywhere import Everywhere
 from trueport.verifying.inputs.data import Data
@@ -32,14 +31,26 @@ from trueport.verifying.inputs.pairing import PairedModel, pair
 from trueport.verifying.inputs.sizes import Dims
 from trueport.verifying.judge.criteria import Asked
 from trueport.verifying.judge.output import DEFAULT_K
+from trueport.verifying.judge.precision import coarser
+from trueport.verifying.judge.signatures import (
+    CastModel,
+    SignatureDifference,
+    checked_allowance,
+    signature_differences,
+)
+from trueport.verifying.judge.truth import GuardedReference
 from trueport.verifying.locate.first_node import DEFAULT_MEMORY
 from trueport.verifying.locate.locate_and_explain import pursue
 from trueport.verifying.locate.result import Located
 from trueport.verifying.reproduce.reproducer import write_reproducer
+from trueport.verifying.runtime_blame import with_blame, without_optimizer
 from trueport.verifying.verification import Verification
 from trueport.verifying.verify import verify_runs
 
 __all__ = ["diff", "locate", "verify"]
+
+_PLAIN = ("level none", "builtin kernels")
+"""Settings without a runtime's optimizer."""
 
 
 def verify(
@@ -54,6 +65,8 @@ def verify(
     strict: bool = False,
     rtol: float | None = None,
     atol: float | None = None,
+    allow: Collection[str] = (),
+    precision: str = "auto",
     everywhere: bool = False,
     isolate: bool = False,
     timeout: float | None = None,
@@ -76,6 +89,10 @@ def verify(
 
     ``k``: how many times what rounding explains is faithful. ``strict``: nothing but the same bits is. ``rtol`` and
     ``atol``: what departs but stays within them is *within tolerance*; without them there is no such verdict.
+    ``allow``: differences of inputs and outputs that do not count: ``names``, ``order``, ``dims``, ``dtypes``.
+
+    ``precision``: a target whose weights are narrower (float16, bfloat16, int8) is judged by what that precision
+    explains; ``"strict"``: by the source's, as any other.
 
     ``everywhere``: both models under all settings of their runtimes (instructions of the CPU, oneDNN, XLA, Grappler,
     levels of optimization, threads, kernels); ``settings`` of the result has each, the verdict is the worst.
@@ -87,9 +104,10 @@ def verify(
     """
     limits = _limits(isolate, timeout, memory)
     require_for_comparison(form_of(source), form_of(target), in_runtime=isolate)
-    wish = Asked.of(k, strict, rtol, atol)
+    wish = Asked.of(k, strict, rtol, atol, precision)
     taken = _Taken(signature, example_inputs, dynamic_shapes, trust)
-    pair_of = _pair(source, target, ops, taken, limits)
+    allowed = checked_allowance(allow)
+    pair_of = _pair(source, target, ops, taken, limits, allowed)
     feeding = Feeding(data, samples, seed, dims, special=samples is None)
     return _judged(pair_of, feeding, wish, progress if everywhere else None)
 
@@ -131,15 +149,19 @@ def locate(
     outputs = pair(plain.outputs, model.outputs, "outputs")
     paired = PairedModel(model, pair(plain.inputs, model.inputs, "inputs"), outputs)
     oracle = opened.source.reference()
-    inputs = list(feed(Feeding(data, samples, seed, dims), plain, paired, oracle))
-    _check_runs(paired, inputs)
+    # The inputs that verify makes, so that both say the same.
+    inputs = list(feed(Feeding(data, samples, seed, dims, special=samples is None), plain, paired, oracle))
     settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
     settings["declarations"] = declarations(model.runtime, ops)
     found = pursue(oracle, runs, paired, outputs, inputs, **settings)
     others = _others(Opening("target", opened.target, model), paired)
-    located = with_optimizations(found.located, oracle, runs, paired, others)
+    located = found.located
+    if located.departs and not fails(paired, located.feeds):
+        located = with_optimizations(located, oracle, runs, paired, others)
     if located.culprit is None or reproduce is None:
         return located
+    if located.culprit.case is None and located.culprit.part is not None and located.culprit.causes[0].kind == "fails":
+        return replace(located, reproducer="not written: the target does not run there")
     place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else RECORDS
     made = write_reproducer(located.culprit, located.feeds, place, registry=known, k=k, anonymize=anonymize)
     return replace(located, reproducer=str(made))
@@ -162,35 +184,33 @@ def diff(first: Any, second: Any, *, signature: str | None = None, trust: bool =
     return compare_models(*((source.name, source.draw(), source.weights()) for source in sources))
 
 
-def _check_runs(target: PairedModel, inputs: Sequence[Mapping[str, Any]]) -> None:
-    """Raise `RunFailed` if the target does not run: there are no values to compare then."""
-    for feeds in inputs[:1]:
-        try:
-            target.run(feeds)
-        except TrueportError:
-            raise
-        except Exception as error:  # any runtime's own error type
-            raise RunFailed(
-                f"cannot locate a difference because the target fails: {one_line(error, 300)}",
-                where="target",
-                remedy="`trueport verify --everywhere` tells under which settings of its runtime it runs",
-            ) from error
-
-
 def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable[[str], None] | None) -> Verification:
     """Judge the target; ``everywhere`` is called with the setting under way, None means no settings."""
     sources, paired, oracle = compared.runs, compared.paired, compared.source.reference()
     inputs, allowed = feed(feeding, sources[0], paired, oracle), compared.source.allowed_ulps()
     if everywhere is None:
-        found = verify_runs(sources, paired, inputs, oracle, wish=wish, allowed_ulps=allowed)
+        narrowed = wish.precision == "auto" and not wish.strict
+        coarse = coarser(sources[0], paired, oracle) if narrowed else None
+        found = verify_runs(sources, paired, inputs, oracle, wish=wish, allowed_ulps=allowed, coarse=coarse)
     else:
         found = Everywhere(sources, paired, compared.openings, oracle, wish, allowed, everywhere).run(inputs)
-    found = replace(found, machine=_machine([*sources, paired.model]))
+    found = with_blame(found, sources, lambda: _plain_target(compared), oracle, wish, allowed)
+    found = replace(found, differences=compared.differences, machine=_machine([*sources, paired.model]))
     shown = found.shown_by
-    if not shown or isinstance(oracle, NoReference) or wish.strict:
+    truth = GuardedReference(oracle)(shown)[0] if shown and not wish.strict else None
+    if truth is None:
         return found
-    hints = feeding_hints(sources[0].run(shown), paired, shown, oracle.run(shown)[0], wish.k)
+    hints = feeding_hints(sources[0].run(shown), paired, shown, truth, wish.k)
     return replace(found, hints=(*found.hints, *hints))
+
+
+def _plain_target(compared: _Pair) -> Model | None:
+    """Return the target with its runtime's optimizer off, as far as that needs no process of its own."""
+    opening = compared.openings[1]
+    for setting in settings_of(opening.model.runtime):
+        if setting.name in _PLAIN and not opening.why_not(setting):
+            return compared.paired.around(opening.open(setting))
+    return without_optimizer(compared.paired)
 
 
 def _machine(models: Sequence[Model]) -> Machine:
@@ -261,11 +281,22 @@ class _Pair:
     runs: Sequence[Model]
     paired: PairedModel
     openings: tuple[Opening, Opening]
+    differences: tuple[SignatureDifference, ...]
 
 
-def _pair(source: Any, target: Any, ops: Sequence[Any], taken: _Taken, limits: Limits | None) -> _Pair:
+def _pair(
+    source: Any,
+    target: Any,
+    ops: Sequence[Any],
+    taken: _Taken,
+    limits: Limits | None,
+    allow: Collection[str],
+) -> _Pair:
+    """Open both and pair their inputs and outputs; ``allow``: differences between these that do not count."""
     found = _opened(source, target, ops, taken, limits)
     plain, model = found.runs[0], found.deployed
     inputs, outputs = pair(plain.inputs, model.inputs, "inputs"), pair(plain.outputs, model.outputs, "outputs")
     openings = (Opening("source", found.source, plain), Opening("target", found.target, model))
-    return _Pair(found.source, found.runs, PairedModel(model, inputs, outputs), openings)
+    differences = signature_differences(plain, model, inputs, outputs, allow)
+    called = CastModel.around(plain, model, inputs, outputs if "dtypes" in allow else ())
+    return _Pair(found.source, found.runs, PairedModel(called, inputs, outputs), openings, differences)

@@ -55,6 +55,8 @@ class Verdict(enum.Enum):
 
     FAITHFUL = "faithful"
     """as near to the truth as the source itself is"""
+    PRECISION_CHANGE = "precision change"
+    """not that near, but the target was made narrower on purpose, and that explains it"""
     WITHIN_TOLERANCE = "within tolerance"
     """not that near, but within what the user allows; given only where a tolerance was"""
     DEPARTS = "departs"

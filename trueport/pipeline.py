@@ -70,6 +70,8 @@ class Job:
         # Here and in profile: check, which needs neither, should not wait for their modules.
         from trueport.verifying.inputs.feeding import conversion_inputs
         from trueport.verifying.judge.budget import allowed_ulps
+        from trueport.verifying.judge.criteria import Asked
+        from trueport.verifying.runtime_blame import with_blame, without_optimizer
         from trueport.verifying.verify import verify_runs
 
         with self.stage("verify"):
@@ -77,14 +79,16 @@ class Job:
             if isinstance(runs, str):
                 machine = describe_machine()
                 return Verification("none", target.runtime, "none", 0, 0, 0, (), skipped=runs, machine=machine)
+            reference, allowed = self.source.reference(), allowed_ulps(plan.model, self.target.registry)
             found = verify_runs(
                 runs,
                 target,
                 conversion_inputs(runs[0], plan.model.graph, data),
-                self.source.reference(),
-                allowed_ulps=allowed_ulps(plan.model, self.target.registry),
+                reference,
+                allowed_ulps=allowed,
                 random=any(finding.mapping and finding.mapping.random for finding in plan.findings),
             )
+            found = with_blame(found, runs, lambda: without_optimizer(target), reference, Asked(), allowed)
             return replace(found, machine=describe_machine())
 
     def profile(self, plan: Plan, built: Built, written: Path | None, data: Data | None) -> Profile:

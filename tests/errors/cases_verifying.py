@@ -47,6 +47,17 @@ def _converted() -> bytes:
     return bytes(tf.lite.TFLiteConverter.from_concrete_functions(traced, tf.Module()).convert())
 
 
+@functools.cache
+def _failing_tflite() -> bytes:
+    """Rows of a table of three, by the numbers of the input: it fails on larger ones."""
+    function = tf.function(
+        lambda x: {"y": tf.gather(tf.constant([1.0, 2.0, 3.0]), tf.cast(x, tf.int32))},
+        input_signature=[tf.TensorSpec([3], name="x")],
+    )
+    traced = [function.get_concrete_function()]
+    return bytes(tf.lite.TFLiteConverter.from_concrete_functions(traced, tf.Module()).convert())
+
+
 def _tflite() -> str:
     Path("net.tflite").write_bytes(_converted())
     return "net.tflite"
@@ -172,7 +183,11 @@ CASES = [
     Case("locate-on-no-inputs", lambda: trueport.locate(model(), model("target.onnx"), data=[])),
     Case(
         "locate-in-a-target-that-fails",
-        lambda: trueport.locate(_named("a.onnx", _FINE), _named("b.onnx", _GATHER), data=[{"x": np.full(3, 9.0, "f")}]),
+        lambda: trueport.locate(_named("a.onnx", _FINE), _failing_tflite(), data=[{"x": np.full(3, 9.0, "f")}]),
+    ),
+    Case(
+        "locate-on-inputs-that-the-source-rejects",
+        lambda: trueport.locate(_named("b.onnx", _GATHER), _named("a.onnx", _FINE), data=[{"x": np.full(3, 9.0, "f")}]),
     ),
     Case("locate-anonymize-a-function", _anonymous_function),
     Case("locate-in-a-module-as-target", lambda: trueport.locate(_named("a.onnx", _TWO % "Relu"), torch.nn.ReLU())),

@@ -1,7 +1,7 @@
 """What commands say under an install, as text: ``said/NAME.txt`` holds it, one paragraph per command.
 
-Of a command that is refused the whole of stderr is kept; of one that works the first line of stdout, because the rest
-has numbers that depend on the CPU.
+Of a command that is refused the whole of stderr is kept; of one that works the first line of stdout, of a comparison
+the verdict alone, because the rest has numbers that depend on the CPU.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ __all__ = ["SAID", "Install", "Outcome", "parse", "transcript"]
 
 SAID = Path(__file__).parent / "said"
 REFUSED = 2
+_VERDICTS = ("faithful", "not faithful")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,9 @@ class Outcome:
 
     @classmethod
     def of(cls, code: int, out: str, err: str) -> Outcome:
-        return cls(code, err.strip() if code == REFUSED else out.strip().partition("\n")[0])
+        line = out.strip().partition("\n")[0]
+        verdict = line.partition(":")[0]
+        return cls(code, err.strip() if code == REFUSED else verdict if verdict in _VERDICTS else line)
 
 
 def transcript(commands: Iterable[str], run: Callable[[str], Outcome]) -> str:

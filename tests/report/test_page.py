@@ -74,7 +74,7 @@ def test_the_verdict_stands_at_the_top(open_page: Open, to_tensorflow: Report) -
     assert page.title() == "residual.onnx → residual · Trueport report"
     box = page.locator("#verdict-box")
     assert box.locator("strong").inner_text() == "Faithful"
-    assert "what rounding explains" in box.inner_text()
+    assert "normal float32 rounding (limit 8 ×)" in box.inner_text()
     assert box.bounding_box()["y"] < 200
     assert page.locator(".facts").inner_text().count("\n") > 6
 
@@ -89,7 +89,7 @@ def test_the_machine_is_named(open_page: Open, to_tensorflow: Report) -> None:
 
 def test_a_departure_is_said_as_loudly(open_page: Open, departing: dict[str, Any]) -> None:
     page = open_page(render_page(departing))
-    assert page.locator("#verdict-box.bad strong").inner_text() == "Departs"
+    assert page.locator("#verdict-box.bad strong").inner_text() == "Not faithful"
     assert "the weight is transposed" in page.locator("#plot").inner_text()
     assert page.locator("#plot .hot").count() == 1
     assert "∞" in page.locator("#outputs-body").inner_text()

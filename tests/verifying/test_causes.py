@@ -121,7 +121,7 @@ def test_one_element_of_a_weight_with_both_values() -> None:
     other[2, 3] = 7
     cause = first(model(MATMUL, w=WEIGHT), model(MATMUL, w=other), {"x": FLOAT})
     assert (cause.kind, cause.what) == ("weight", "weight 'w' differs in 1 of 30 elements")
-    assert cause.evidence == f"first at [2, 3]: 7.0, the source has {WEIGHT[2, 3]!s}"
+    assert cause.evidence == f"first at [2, 3]: 7.0, the source has {WEIGHT[2, 3]!s}; it is operand 'B'"
 
 
 def test_a_transposed_operand() -> None:
@@ -184,8 +184,9 @@ def test_an_operator_declared_approximate(tmp_path: Path) -> None:
 def test_a_random_operator() -> None:
     source = model("a (float[500] x) => (float[500] y) { y = Bernoulli(x) }")
     halves = {"x": np.full(500, 0.5, np.float32)}
-    cause = first(source, trueport.convert(source, verify=False).built.run(), halves)
-    assert (cause.kind, cause.what) == ("random", "the operator draws random numbers")
+    found = trueport.locate(source, trueport.convert(source, verify=False).built.run(), data=[halves])
+    assert found.culprit is None, "verify does not call it a fault"
+    assert "Bernoulli node 'y' differs inside" in found.why
 
 
 def test_near_ties() -> None:
@@ -233,9 +234,18 @@ def test_the_other_branch_with_the_condition() -> None:
     assert "the condition is True" in cause.evidence
 
 
+STRANGE = "a (float[4,6] x) => (float[4,6] y) { t = Tanh(x) s = Sin(t) c = Mul(s, t) y = Add(t, c) }"
+PLAIN = "a (float[4,6] x) => (float[4,6] y) { y = Tanh(x) }"
+
+
+def test_what_no_hypothesis_explains_is_told_by_the_nodes_of_the_target() -> None:
+    cause = first(model(PLAIN), model(STRANGE), {"x": FLOAT})
+    assert (cause.kind, cause.what) == ("nodes", "the target computes it by Tanh, Sin, Mul, Add, the source by Tanh")
+
+
 def test_what_nothing_explains_is_unknown() -> None:
-    text = "a (float[4,6] x) => (float[4,6] y) { t = Tanh(x) s = Sin(t) c = Mul(s, t) y = Add(t, c) }"
-    cause = first(model("a (float[4,6] x) => (float[4,6] y) { y = Tanh(x) }"), model(text), {"x": FLOAT})
+    target = trueport.convert(model(STRANGE), verify=False).built.run()
+    cause = first(model(PLAIN), target, {"x": FLOAT})
     assert (cause.kind, cause.what) == ("unknown", "unknown")
     assert "hypotheses gives the target's numbers" in cause.evidence
 

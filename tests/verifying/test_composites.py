@@ -75,4 +75,5 @@ def test_functions_of_such_inputs_are_verified(name: str, functions: dict[str, A
     assert found.report.comparison.samples == 3
     found.save(tmp_path / "m.onnx")
     again = trueport.verify(functions[name], tmp_path / "m.onnx")
-    assert (again.verdict, again.samples, again.rejected) == (Verdict.FAITHFUL, 11, 0)
+    assert (again.verdict, again.rejected) == (Verdict.FAITHFUL, 0)
+    assert again.samples >= 12

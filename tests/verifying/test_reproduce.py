@@ -124,7 +124,7 @@ def test_both_parts_of_a_keras_source_and_a_tflite_target(tmp_path: Path) -> Non
     found = trueport.locate(source, file, reproduce=tmp_path / "case")
     assert found.culprit is not None
     assert (found.culprit.op, found.culprit.origin) == ("MatMul", ("layer scores",))
-    assert found.culprit.causes[0].what == "weight B differs in 1 of 864 elements"
+    assert found.culprit.causes[0].what == "weight 'B' differs in 1 of 864 elements"
     assert "first at [7, 3]" in found.culprit.causes[0].evidence
     assert "onnxruntime" not in (tmp_path / "case" / "show.py").read_text()
     done = shown(tmp_path / "case")

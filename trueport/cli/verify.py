@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,23 +30,41 @@ __all__ = ["locate", "read_bytes", "read_dims", "verify"]
 
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 
-Target = Annotated[Path, typer.Argument(help="the model that was made of it, in any form")]
-Samples = Annotated[int | None, typer.Option(min=1, help="how many sets of inputs, at most")]
-Seed = Annotated[int, typer.Option(min=0, help="of the inputs that are made")]
+Target = Annotated[Path, typer.Argument(help="the model that was made from it, by any tool, in any form")]
+Samples = Annotated[int | None, typer.Option(min=1, help="the number of inputs, at most")]
+Seed = Annotated[int, typer.Option(min=0, help="of the generated inputs")]
 Dims = Annotated[
     list[str] | None,
-    typer.Option("--dims", metavar="BATCH=1,3,8", help="sizes of an open dim, or bounds: batch=1..64; INPUT:AXIS=4"),
+    typer.Option(
+        "--dims", metavar="BATCH=1,3,8", help="sizes of a dynamic dimension, or bounds: batch=1..64; INPUT:AXIS=4"
+    ),
 ]
-Limit = Annotated[float | None, typer.Option("--k", help="how many times what rounding explains is still faithful")]
+Limit = Annotated[
+    float | None,
+    typer.Option("--k", help="the largest error that is faithful, as a multiple of normal rounding  [default: 8]"),
+]
 Strict = Annotated[bool, typer.Option("--strict", help="only the same bits are faithful")]
-Relative = Annotated[float | None, typer.Option(help="call what is this near to the source *within tolerance*")]
-Absolute = Annotated[float | None, typer.Option(help="the same, absolute: |difference| ≤ atol + rtol · |source|")]
-Everywhere = Annotated[
-    bool, typer.Option("--everywhere", help="judge it under the settings of other CPUs and runtimes as well")
+Relative = Annotated[
+    float | None,
+    typer.Option(help="tolerate a relative difference from the source: the verdict is *within tolerance* then"),
 ]
-Isolate = Annotated[bool, typer.Option("--isolate", help="run the models in processes of their own")]
-Timeout = Annotated[float | None, typer.Option(help="seconds that one run may take, with --isolate")]
-Memory = Annotated[str | None, typer.Option(metavar="2GB", help="what one process may hold, with --isolate")]
+Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow", metavar="names,order,dims,dtypes", help="differences of inputs and outputs that do not count"
+    ),
+]
+Absolute = Annotated[float | None, typer.Option(help="tolerate an absolute one: |difference| ≤ atol + rtol · |source|")]
+Precision = Annotated[
+    str, typer.Option(metavar="auto|strict", help="strict: judge a target of lower precision as any other")
+]
+Everywhere = Annotated[
+    bool, typer.Option("--everywhere", help="also run both under the settings of other CPUs and runtimes")
+]
+Isolate = Annotated[bool, typer.Option("--isolate", help="run each model in its own process")]
+Timeout = Annotated[float | None, typer.Option(help="limit of one run in seconds, with --isolate")]
+Page = Annotated[Path | None, typer.Option(help="write a report to this file: .html, .json or .md")]
+Memory = Annotated[str | None, typer.Option(metavar="2GB", help="memory limit of one process, with --isolate")]
 
 
 def verify(
@@ -59,6 +78,8 @@ def verify(
     strict: Strict = False,
     rtol: Relative = None,
     atol: Absolute = None,
+    allow: Allow = None,
+    precision: Precision = "auto",
     everywhere: Everywhere = False,
     isolate: Isolate = False,
     timeout: Timeout = None,
@@ -68,33 +89,55 @@ def verify(
     dynamic: Dynamic = None,
     trust: Trust = False,
     ops: Ops = None,
+    report: Page = None,
+    profile: Annotated[
+        bool | None, typer.Option(help="also measure intermediate values; with --report X.html by default")
+    ] = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Say whether two models give the same numbers, by the float64 truth and the source's own noise.
+    """Say whether two models give the same numbers, up to rounding: their errors against a float64 reference.
 
-    Exit codes: 0 faithful, or within the tolerance that was given; 1 departs, or nothing could be compared; 2 refused.
+    Exit codes: 0 faithful, within the tolerance, or a precision change; 1 not faithful, or not compared; 2 refused.
     """
+    from trueport.cli.comparing import check_report, subject_of, write_comparison
     from trueport.cli.progress import progress
     from trueport.comparison import verify as compare
     from trueport.fidelity import Verdict
     from trueport.report.verification import render
 
+    check_report(report, source, target)
+    began = time.perf_counter()
     fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
-    asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol}
-    asked |= {"everywhere": everywhere}
-    limits: dict[str, Any] = {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
-    taken: dict[str, Any] = {"signature": signature, "dynamic_shapes": dynamic, "trust": trust, "ops": ops or ()}
+    asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol, "everywhere": everywhere}
+    asked |= {"precision": precision, "allow": [kind for listed in allow or () for kind in listed.split(",")]}
+    asked |= {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
+    taken: dict[str, Any] = {"signature": signature, "trust": trust, "ops": ops or ()}
+    taken |= {"example_inputs": example or None, "dynamic_shapes": dynamic}
+    if profile is None:
+        profile = report is not None and report.suffix.lower() == ".html" and not isolate
     with progress(enabled=not (json or quiet)) as step:
         step("verify")
-        found = compare(
-            source, target, example_inputs=example or None, progress=step, **fed, **asked, **limits, **taken
-        )
+        found = compare(source, target, progress=step, **fed, **asked, **taken)
+        if report is not None:
+            step("report")
+            inside = _measured_inside(source, target, {**fed, **taken}, k) if profile else None
+            write_comparison(report, "verify", (source, target), found, inside, taken=taken, began=began)
     if not quiet:
-        typer.echo(render(found, json=json))
-    good = found.verdict in (Verdict.FAITHFUL, Verdict.WITHIN_TOLERANCE)
-    raise typer.Exit(FAITHFUL if good else NOT_FAITHFUL)
+        options = {**fed, "dims": dims, "k": k, "signature": signature, "trust": trust, "ops": ops}
+        typer.echo(render(found, json=json, subject=subject_of(source, target, options, report)))
+    raise typer.Exit(NOT_FAITHFUL if found.verdict in (None, Verdict.DEPARTS) else FAITHFUL)
+
+
+def _measured_inside(source: Path, target: Path, options: dict[str, Any], k: float | None) -> Any:
+    """Return the errors of intermediate values, or why there are none."""
+    from trueport.cli.comparing import inspect
+    from trueport.comparison import locate as find
+
+    if k is not None:
+        options = {**options, "k": k}
+    return inspect(lambda: find(source, target, everything=True, **options))
 
 
 def locate(
@@ -105,41 +148,51 @@ def locate(
     seed: Seed = 0,
     dims: Dims = None,
     k: Limit = None,
-    memory: Annotated[str | None, typer.Option(metavar="2GB", help="values held at once, beside the models")] = None,
+    memory: Annotated[
+        str | None, typer.Option(metavar="2GB", help="memory limit of intermediate values, beside the models")
+    ] = None,
     signature: Signature = None,
     trust: Trust = False,
     ops: Ops = None,
-    reproduce: Annotated[Path | None, typer.Option(help="write the smallest model that shows it here")] = None,
+    reproduce: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="write the smallest model that shows the fault to this folder")
+    ] = None,
     anonymize: Annotated[
-        bool, typer.Option("--anonymize", help="with random weights and inputs, as far as it still shows")
+        bool, typer.Option("--anonymize", help="with random weights and inputs, as far as the fault still shows")
     ] = False,
+    report: Page = None,
     json: Json = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Name the first node that departs: its own error, what it inherited, and the likely cause."""
+    """Name the first node that differs: its own error, the error that it inherited, and the likely cause.
+
+    Exit codes: 0 faithful; 1 not faithful; 2 refused.
+    """
+    from trueport.cli.comparing import check_report, subject_of, write_comparison
     from trueport.cli.progress import progress
     from trueport.comparison import locate as find
+    from trueport.comparison import verify as compare
+    from trueport.report.measure import profile_of
     from trueport.report.verification import render_located
 
+    check_report(report, source, target)
+    began = time.perf_counter()
+    fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
+    taken: dict[str, Any] = {"signature": signature, "trust": trust, "ops": ops or ()}
     given: dict[str, Any] = {"k": k, "memory": read_bytes(memory), "reproduce": reproduce}
+    given = {name: value for name, value in given.items() if value is not None}
+    whole = report is not None and report.suffix.lower() == ".html"
     with progress(enabled=not (json or quiet)) as step:
         step("locate")
-        found = find(
-            source,
-            target,
-            data=data or None,
-            samples=samples,
-            seed=seed,
-            dims=read_dims(dims),
-            ops=ops or (),
-            signature=signature,
-            trust=trust,
-            anonymize=anonymize,
-            **{name: value for name, value in given.items() if value is not None},
-        )
+        found = find(source, target, everything=whole, anonymize=anonymize, **fed, **taken, **given)
+        if report is not None:
+            step("report")
+            verdict = compare(source, target, k=k, **fed, **taken)
+            write_comparison(report, "locate", (source, target), verdict, profile_of(found), taken=taken, began=began)
     if not quiet:
-        typer.echo(render_located(found, json=json))
+        options = {**fed, "dims": dims, "k": k, "signature": signature, "trust": trust, "ops": ops}
+        typer.echo(render_located(found, json=json, subject=subject_of(source, target, options, report)))
     raise typer.Exit(NOT_FAITHFUL if found.departs else FAITHFUL)
 
 

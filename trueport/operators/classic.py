@@ -17,7 +17,7 @@ _preview = partial(Operator, kind=Kind.ATTENTION, domain="ai.onnx.preview")
 OPERATORS: tuple[Operator, ...] = (
     _model("Binarizer", error=None),
     _model("Imputer", error=None),
-    _model("LinearClassifier"),
+    _model("LinearClassifier", error=accumulation(against=AGAINST_DATA)),
     _model("LinearRegressor", error=accumulation(against=AGAINST_DATA)),
     _model("Normalizer", error=accumulation(4)),
     _model("SVMClassifier", error=accumulation(8, against=AGAINST_DATA)),

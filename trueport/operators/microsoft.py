@@ -9,8 +9,10 @@ from trueport.operators.record import IntegerSum, Kind, Operator, Sizing, Trait,
 
 __all__ = ["OPERATORS"]
 
-_attention = partial(Operator, kind=Kind.ATTENTION, error=accumulation(16), domain="com.microsoft")
-_fused = partial(Operator, kind=Kind.PRODUCT, error=accumulation(8), domain="com.microsoft")
+_attention = partial(
+    Operator, kind=Kind.ATTENTION, error=accumulation(16, against=AGAINST_DATA), domain="com.microsoft"
+)
+_fused = partial(Operator, kind=Kind.PRODUCT, error=accumulation(8, against=AGAINST_DATA), domain="com.microsoft")
 _activation = partial(
     Operator, kind=Kind.ELEMENTWISE, error=accumulation(4, against=AGAINST_INPUT), domain="com.microsoft"
 )
@@ -21,18 +23,18 @@ _normalization = partial(
 )
 _pool = partial(Operator, kind=Kind.POOLING, error=ulps(0), domain="com.microsoft")
 _quantized = partial(Operator, kind=Kind.QUANTIZATION, error=ulps(0), domain="com.microsoft")
-_recurrence = partial(Operator, kind=Kind.RECURRENCE, domain="com.microsoft")
+_recurrence = partial(Operator, kind=Kind.RECURRENCE, error=accumulation(against=AGAINST_DATA), domain="com.microsoft")
 
 OPERATORS: tuple[Operator, ...] = (
     _attention("Attention"),
     _attention("GroupQueryAttention"),
-    _attention("MultiHeadAttention", error=accumulation(16, against=AGAINST_DATA)),
+    _attention("MultiHeadAttention"),
     _attention("QAttention", integer_sum=IntegerSum(((1, 7),), 0, 6)),
     _attention("RotaryEmbedding", error=accumulation(against=AGAINST_DATA)),
     _fused("FusedConv", family="conv"),
     _fused("FusedGemm"),
     _fused("FusedMatMul", error=accumulation(against=AGAINST_TERMS)),
-    _fused("MatMulNBits", error=accumulation(4)),
+    _fused("MatMulNBits", error=accumulation(4, against=AGAINST_DATA)),
     _fused("TransposeMatMul", error=accumulation(against=AGAINST_TERMS)),
     _activation("BiasGelu", error=accumulation(4, against=AGAINST_DATA)),
     _activation("FastGelu", error=accumulation(4, against=AGAINST_DATA)),

@@ -76,6 +76,28 @@ class RoundingNoise:
         sizes = error_sizes(rounding.bound.against, inputs, results, run) if sizes is None else sizes
         return [self._err(a, size, rounding.scale) for a, size in zip(results, sizes, strict=True)]
 
+    def difference(self, exact: np.ndarray, noisy: np.ndarray, blur: float) -> np.ndarray:
+        """Return in float32 how far ``noisy`` is from ``exact`` when each element is off by up to ``blur`` more."""
+        made = np.empty(exact.size, np.float32)
+        flat, others, start = exact.reshape(-1), noisy.reshape(-1), 0
+        for errors in self._errors(others, blur):
+            stop = start + errors.size
+            np.subtract(others[start:stop], flat[start:stop], out=made[start:stop], casting="same_kind")
+            made[start:stop] += errors
+            start = stop
+        return made.reshape(exact.shape)
+
+    def moved(self, exact: np.ndarray, difference: np.ndarray, size: np.ndarray, scale: float) -> np.ndarray:
+        """Return ``exact`` moved by a difference, each element off by up to ``scale`` times its size more."""
+        made = np.empty(exact.size)
+        flat, further, start = exact.reshape(-1), difference.reshape(-1), 0
+        for errors in self._errors(size.reshape(-1), scale):
+            stop = start + errors.size
+            errors += further[start:stop]
+            np.add(flat[start:stop], errors, out=made[start:stop])
+            start = stop
+        return made.reshape(exact.shape)
+
     def _err(self, array: Any, size: Any, scale: float) -> Any:
         """Return a copy, each element off by up to ``scale`` times its size; both parts of a complex number are."""
         if not is_wide(array) or np.shape(size) != np.shape(array):

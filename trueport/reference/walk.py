@@ -16,7 +16,7 @@ import onnx_ir as ir
 
 from trueport.runtimes.base import Model
 
-__all__ = ["Hypothesis", "NodeCase", "Place", "Stepper", "Walkable", "nbytes", "stream"]
+__all__ = ["Hypothesis", "NodeCase", "Place", "Stepper", "TargetPart", "Walkable", "nbytes", "stream"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,22 @@ class Place:
 
 
 @dataclass(frozen=True)
+class TargetPart:
+    """What makes the value that departs in an ONNX target, at the canonical opsets and under the target's own names."""
+
+    nodes: tuple[ir.Node, ...]
+    """in an order in which they can be run"""
+    values: Mapping[str, Any]
+    """what they read and make, in float64, as far as it can be evaluated; constants are left out"""
+    names: Mapping[str, str]
+    """the source's names of values that are aligned"""
+    source: tuple[ir.Node, ...]
+    """the source's nodes between the same values"""
+    step: Callable[[ir.Node, Sequence[Any]], Sequence[Any]]
+    """evaluates a node of the target in float64, on inputs"""
+
+
+@dataclass(frozen=True)
 class NodeCase:
     """A node with everything needed to look for the cause: what goes in, what comes out, what should."""
 
@@ -47,6 +63,8 @@ class NodeCase:
     output: str
     again: Callable[[ir.Node, Sequence[Any]], Sequence[Any]]
     """evaluates a changed node in float64, on inputs"""
+    target_part: TargetPart | None = None
+    """the target's nodes that may stand for it; None where the target is not one of ONNX"""
 
 
 @dataclass(frozen=True)
@@ -57,6 +75,10 @@ class Hypothesis:
     what: str
     predict: Callable[[], Any]
     evidence: str = "tried in float64 on the same inputs, it gives the target's numbers"
+    bits: float = 16.0
+    """description length: of several that fit, the shortest is preferred"""
+    on: Callable[[NodeCase], Any] | None = None
+    """what it predicts of the same node on other inputs; None where it only speaks of these"""
 
 
 class Stepper(Protocol):

@@ -21,7 +21,9 @@ from trueport.report.profile import Profile
 from trueport.report.schema import REPORT, upgraded
 from trueport.verifying.verification import Verification
 
-__all__ = ["Report", "users_operators"]
+__all__ = ["CONVERT", "Report", "users_operators"]
+
+CONVERT = "convert"
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,8 @@ class Report:
     """there is a target"""
     is_written: bool = False
     """it is on disk"""
+    task: str = CONVERT
+    """the command that made it: ``convert``, or ``verify`` or ``locate`` of two models that any tool made"""
     drawn: Callable[[], Drawn] | None = field(default=None, repr=False, compare=False)
     """draws both models; None before there is a target"""
 
@@ -73,7 +77,7 @@ class Report:
 
     @property
     def fidelity(self) -> Fidelity:
-        """The worst over all nodes and losses: what the declarations promise."""
+        """The worst over all nodes and losses: what the declarations of a conversion promise."""
         return max([f.fidelity for f in self.findings] + [loss.fidelity for loss in self.losses], default=BITWISE)
 
     @property
@@ -89,7 +93,7 @@ class Report:
     @property
     def kept(self) -> str:
         """What is said of a written model that was not shown to be faithful; empty for all others."""
-        if not self.is_written or self.comparison is None or self.verdict == Verdict.FAITHFUL:
+        if self.task != CONVERT or not self.is_written or self.comparison is None or self.verdict == Verdict.FAITHFUL:
             return ""
         return f"{self.target} was written and is kept, though it was not shown to be faithful; see trueport locate"
 
@@ -108,8 +112,9 @@ class Report:
             "schema": REPORT,
             "source": self.source,
             "target": self.target,
+            "task": self.task,
             "captured_by": self.captured_by,
-            "fidelity": self.fidelity.name.lower(),
+            "fidelity": self.fidelity.name.lower() if self.task == CONVERT else None,
             "verdict": self.verdict.value if self.verdict else None,
             "inputs": [port.to_json() for port in self.inputs],
             "outputs": [port.to_json() for port in self.outputs],
@@ -156,11 +161,15 @@ class Report:
             findings=tuple(restored(Finding, {**finding, "mapping": None}) for finding in data["findings"]),
             inputs=tuple(Port.from_json(port) for port in data["inputs"]),
             outputs=tuple(Port.from_json(port) for port in data["outputs"]),
-            captured_by=data.get("captured_by", ""),  # reports written before it was known lack it
+            # Reports written before these were known lack them.
+            captured_by=data.get("captured_by", ""),
+            task=data.get("task", CONVERT),
             **{name: restored(kind, data[name]) for name, kind in _KINDS.items()},
         )
 
     def __str__(self) -> str:
+        if self.task != CONVERT:
+            return self._compared()
         lines = [f"{self.source} → {self.target}: {self.fidelity.name.lower()} by declaration"]
         lines.append("  nodes: " + ", ".join(f"{count} {name}" for name, count in self.counts().items()))
         lines += [f"  captured by {self.captured_by}"] if self.captured_by else []
@@ -173,6 +182,13 @@ class Report:
         lines += [f"  machine: {self.comparison.machine}"] if self.comparison and self.comparison.machine else []
         lines += [f"  {self.kept}"] if self.kept else []
         return "\n".join(lines)
+
+    def _compared(self) -> str:
+        found, profile = self.comparison, self.profile
+        lines = [f"{self.source} and {self.target}: {found or 'not compared'}"]
+        lines += [f"  {profile.blamed}"] if profile and profile.blamed else []
+        lines += [f"  cause: {cause}" for cause in profile.causes] if profile else []
+        return "\n".join([*lines, *([f"  machine: {found.machine}"] if found and found.machine else [])])
 
 
 _KINDS: dict[str, Any] = {

@@ -14,7 +14,7 @@ from trueport.quoting import one_line
 from trueport.report.artifacts import Artifact, describe_artifact
 from trueport.stages import Built, Plan, Source
 
-__all__ = ["Drawn", "draw"]
+__all__ = ["Drawn", "artifact", "attempt", "draw"]
 
 _T = TypeVar("_T")
 
@@ -33,30 +33,34 @@ class Drawn:
 def draw(source: Source, plan: Plan, built: Built, written: Path | None) -> Drawn:
     """Draw both models and hash their files; a failure is remarked on."""
     undrawn: list[Remark] = []
-    before = _tried("the source", lambda: source.redrawn(source.draw(), plan), undrawn)
-    after = _tried("the target", built.draw, undrawn)
+    before = attempt("the source", lambda: source.redrawn(source.draw(), plan), undrawn)
+    after = attempt("the target", built.draw, undrawn)
     graphs = None
     if before is not None and after is not None:
-        graphs = _tried("both models", lambda: joined(before, after, _worst_by_node(plan)), undrawn)
+        graphs = attempt("both models", lambda: joined(before, after, _worst_by_node(plan)), undrawn)
     name = str(written) if written is not None else source.name
     return Drawn(
-        _described(before, source.name, Path(source.name)),
-        _described(after, name, written),
+        artifact(before, source.name, Path(source.name)),
+        artifact(after, name, written),
         graphs,
         tuple(undrawn),
     )
 
 
-def _tried(what: str, make: Callable[[], _T], undrawn: list[Remark]) -> _T | None:
+def attempt(what: str, make: Callable[[], _T], undrawn: list[Remark]) -> _T | None:
+    """Return a drawing, or None and remark on the failure."""
     try:
         return make()
     except Exception as error:  # whatever it is: the converted model does not depend on the drawing
         because = f"{what} can't be drawn: {type(error).__name__}: {one_line(error, 200)}"
-        undrawn.append(Remark("drawing", Severity.NOTE, because, "report it with the model; the conversion is whole"))
+        undrawn.append(
+            Remark("drawing", Severity.NOTE, because, "report it with the model; nothing else depends on the drawing")
+        )
         return None
 
 
-def _described(graph: Graph | None, name: str, path: Path | None) -> Artifact | None:
+def artifact(graph: Graph | None, name: str, path: Path | None) -> Artifact | None:
+    """Return what is known of a model that was drawn."""
     return None if graph is None else describe_artifact(graph, name, path)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from trueport.checking.remarks import Group, Remark, grouped, of_findings, of_losses
 from trueport.fidelity import APPROXIMATE, BITWISE, EXACT, LOSSY, UNSUPPORTED
-from trueport.report.data import Report
+from trueport.report.data import CONVERT, Report
+from trueport.verifying.wording import verdict_words
 
 __all__ = ["counted", "groups_of", "headline", "remarks_of"]
 
@@ -18,12 +19,14 @@ _VERDICTS = {
 
 
 def headline(report: Report) -> str:
-    """The answer in a few words: what was measured where something was, else what is declared."""
+    """Return the answer in a few words: what was measured where something was, else what is declared."""
+    if report.task != CONVERT:
+        return report.comparison.headline if report.comparison else "not compared"
     promised = _VERDICTS[report.fidelity]
     if report.undecided and report.fidelity < UNSUPPORTED:
         count = len(report.undecided)
         return f"not known before conversion at {count} node{'s' * (count != 1)}; else {promised}"
-    return f"{promised}; measured: {report.verdict.value}" if report.verdict else promised
+    return f"{promised}; measured: {verdict_words(report.verdict)}" if report.verdict else promised
 
 
 def remarks_of(report: Report) -> list[Remark]:

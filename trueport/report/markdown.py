@@ -6,9 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from trueport.checking.remarks import Group
 from trueport.report.artifacts import Artifact
-from trueport.report.data import Report
+from trueport.report.data import CONVERT, Report
 from trueport.report.groups import counted, groups_of, headline
+from trueport.report.profile import Profile
 from trueport.verifying.verification import Verification
+from trueport.verifying.wording import describe_error, multiple, verdict_words
 
 __all__ = ["render_markdown"]
 
@@ -18,6 +20,7 @@ def render_markdown(report: Report) -> str:
     parts = [
         _heading(report),
         _findings(report),
+        _culprit(report.profile),
         _comparison(report.comparison),
         _text(report.kept),
         _artifacts(report),
@@ -27,7 +30,8 @@ def render_markdown(report: Report) -> str:
 
 
 def _heading(report: Report) -> str:
-    answer = f"# {_text(report.source)} → {_text(report.target)}\n\n**{headline(report)}** ({counted(report)})"
+    nodes = f" ({counted(report)})" if report.task == CONVERT else ""
+    answer = f"# {_text(report.source)} → {_text(report.target)}\n\n**{_text(headline(report))}**{nodes}"
     return f"{answer}\n\nCaptured by {_text(report.captured_by)}." if report.captured_by else answer
 
 
@@ -47,13 +51,23 @@ def _group(group: Group) -> Iterator[str]:
         yield f"- {_text(remark.where)}" + (f" ({_text(remark.source)})" if remark.source else "")
 
 
+def _culprit(found: Profile | None) -> str:
+    if found is None or not found.blamed:
+        return ""
+    lines = ["## Where", "", _text(found.blamed), "", *(f"- cause: {_text(cause)}" for cause in found.causes)]
+    return "\n".join(lines)
+
+
 def _comparison(found: Verification | None) -> str:
     if found is None:
         return ""
     lines = ["## Comparison", "", _text(str(found))]
     lines += ["", f"Machine: {_text(str(found.machine))}"] if found.machine else []
     if found.outputs:
-        rows = [[output.name, output.verdict.value, f"{output.ratio:.3g}", output.why] for output in found.outputs]
+        rows = [
+            [output.name, verdict_words(output.verdict), multiple(output.ratio), describe_error(output, found.k)]
+            for output in found.outputs
+        ]
         lines += ["", *_table(["output", "verdict", "ratio", "why"], rows)]
     return "\n".join(lines)
 

@@ -11,12 +11,14 @@ from trueport.mapping.registry import RECORDS, Registry
 from trueport.reference.base import Oracle
 from trueport.reference.walk import Walkable, nbytes, stream
 from trueport.report.profile import Figure, Histogram, Profile, histogram
+from trueport.report.walked import judged_values
 from trueport.runtimes.base import Model
 from trueport.verifying.inputs.pairing import PairedModel, pair
 from trueport.verifying.judge.output import DEFAULT_K
 from trueport.verifying.locate.first_node import DEFAULT_MEMORY
 from trueport.verifying.locate.locate_and_explain import Pursuit, pursue
 from trueport.verifying.locate.result import Located, Step
+from trueport.verifying.wording import reworded
 
 __all__ = ["measure_profile", "profile_of"]
 
@@ -54,13 +56,17 @@ def profile_of(found: Located) -> Profile:
     """What locating found, as a report keeps it."""
     culprit = found.culprit
     return Profile(
-        figures=tuple(_figure(step) for step in found.steps),
+        figures=tuple(_figure(step) for step in judged_values(found)[0]),
         k=found.k,
         aligned=found.aligned,
         values=found.values,
         culprit=culprit.value if culprit else "",
-        why=culprit.own.why if culprit else found.why,
+        why=reworded(culprit.own.why, culprit.own.ratio, culprit.own.metrics) if culprit else found.why,
         causes=tuple(str(cause) for cause in culprit.causes) if culprit else (),
+        node=culprit.node if culprit else "",
+        op=culprit.op if culprit else "",
+        target_node=culprit.target_node if culprit else "",
+        origin=tuple(culprit.origin) if culprit else (),
     )
 
 

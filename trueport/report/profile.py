@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueport.verifying.judge.output import DEFAULT_K
+from trueport.verifying.wording import label
 
 __all__ = ["Figure", "Histogram", "Profile", "histogram"]
 
@@ -17,7 +18,7 @@ _FEWEST, _MOST = -40 * _PER_DECADE, 40 * _PER_DECADE
 
 @dataclass(frozen=True)
 class Histogram:
-    """Distances from the truth, counted in half decades: bin ``i`` begins at ``10 ** ((start + i) / 2)``."""
+    """Distances from the reference, counted in half decades: bin ``i`` begins at ``10 ** ((start + i) / 2)``."""
 
     start: int
     source: tuple[int, ...]
@@ -35,7 +36,7 @@ class Figure:
     node: str
     op: str
     ratio: float
-    """distance from the truth over what rounding explains, everything before it included"""
+    """distance from the float64 reference over normal rounding, everything before it included"""
     error: float
     floor: float
     own_ratio: float | None = None
@@ -55,16 +56,30 @@ class Profile:
     """ratios up to this count as faithful"""
     aligned: int = 0
     values: int = 0
-    """of the source's inner values, so many were found in the target"""
+    """of the source's intermediate values, so many were matched in the target"""
     culprit: str = ""
-    """the value of the first node that departs by itself"""
+    """the value of the first node that differs by itself"""
     why: str = ""
     """what the culprit's error is; without one, why there is none, or why nothing was measured"""
     causes: tuple[str, ...] = ()
+    node: str = ""
+    """the culprit's node in the source, with its operator and, where that is known, its layers and lines of code"""
+    op: str = ""
+    target_node: str = ""
+    origin: tuple[str, ...] = ()
+
+    @property
+    def blamed(self) -> str:
+        """The culprit in both models, in words; empty where there is none."""
+        if not self.culprit:
+            return ""
+        said = f"the first node that differs: {self.op} {label(self.node or self.culprit)!r}".replace("  ", " ")
+        said += f", in the target {label(self.target_node)!r}" if self.target_node else ""
+        return f"{said} ({', '.join(self.origin)})" if self.origin else said
 
 
 def histogram(source: Any, target: Any, truth: Any) -> Histogram | None:
-    """How far both are from the truth; None for what has no distance."""
+    """Return how far both are from the float64 reference; None for what has no distance."""
     exact = np.asarray(truth)
     ours, theirs = np.asarray(target), np.asarray(source)
     if exact.dtype.kind not in "fiu" or not exact.size or ours.shape != exact.shape or theirs.shape != exact.shape:

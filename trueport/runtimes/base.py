@@ -24,6 +24,8 @@ class Operation:
     op: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    operands: tuple[str, ...] = ()
+    """what it reads by position, '' for what is left out; nothing where the runtime does not tell"""
 
 
 class Model(ABC):

@@ -118,6 +118,19 @@ class OnnxRuntimeModel(Model):
         other._exact_sums, other._sessions = False, {}
         return other
 
+    def file_in(self, folder: Path) -> Path:
+        """Return the file of the model: the one it was read from, else one that is written to the folder."""
+        if self._folder is not None:
+            return Path(self._where)
+        place = folder / "model.onnx"
+        place.write_bytes(self._proto.SerializeToString())
+        return place
+
+    @property
+    def proto(self) -> onnx.ModelProto:
+        """The model as it was read; weights in other files stay there."""
+        return self._proto
+
     def graph(self) -> ir.Graph:
         """The model's main graph; its large weights are not read."""
         return from_proto(self._proto).graph
@@ -139,7 +152,7 @@ class OnnxRuntimeModel(Model):
 
     def operations(self) -> Sequence[Operation]:
         return [
-            Operation(node.name, node.op_type, tuple(filter(None, _reads(node))), tuple(node.output))
+            Operation(node.name, node.op_type, tuple(filter(None, _reads(node))), tuple(node.output), tuple(node.input))
             for node in self._proto.graph.node
         ]
 

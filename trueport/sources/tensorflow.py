@@ -110,6 +110,10 @@ class TensorflowSource(Source):
             return in_child(self, **self._settings, **settings)
         if self._kind == "saved_model":
             return SavedModel(Path(self.artifact), **self._settings, **settings)
+        made = getattr(self.artifact, "artifact_map", None)
+        if isinstance(made, ArtifactMap):  # a module that Trueport made, and that has no signatures yet
+            function = vars(self.artifact)["__call__"]
+            return FunctionModel(function, function, made, self.artifact)
         return FunctionModel(self.captured.function, self.captured.function, self._border)
 
     def reopened(self, setting: Setting, model: Model, *, as_source: bool) -> Model:

@@ -28,10 +28,12 @@ class RunFailure(Exception):
 class Sample(dict[str, Any]):
     """One set of inputs, with its number."""
 
-    def __init__(self, values: Feeds, index: int, special: bool) -> None:
+    def __init__(self, values: Feeds, index: int, drawn: Mapping[str, Any]) -> None:
+        """``drawn``: what is known of how they were drawn, beside the numbers."""
         super().__init__(values)
         self.index = index
-        self.special = special
+        self.special, self.bold, self.tested = (bool(drawn.get(name)) for name in ("special", "bold", "tested"))
+        self.seen = drawn.get("seen")
 
 
 class Samples:
@@ -39,14 +41,14 @@ class Samples:
 
     def __init__(self, feeds: Iterable[Feeds], folder: Path) -> None:
         self._store = _Store(folder)
-        self._special: list[bool] = []
+        self._drawn: list[dict[str, Any]] = []
         for index, sample in enumerate(feeds):
             self._store.write(index, dict(sample))
-            self._special.append(bool(getattr(sample, "special", False)))
+            self._drawn.append(dict(getattr(sample, "__dict__", {})))
 
     def __iter__(self) -> Iterator[Sample]:
-        for index, special in enumerate(self._special):
-            yield Sample(self._store.read(index), index, special)
+        for index, drawn in enumerate(self._drawn):
+            yield Sample(self._store.read(index), index, drawn)
 
 
 class RecordedModel(Model):

@@ -9,11 +9,14 @@ from typing import Any
 
 from trueport.fidelity import Verdict
 from trueport.runtimes.machine import Machine
+from trueport.verifying.coverage.data import Coverage
 from trueport.verifying.judge.output import Judgement
+from trueport.verifying.judge.signatures import SignatureDifference
+from trueport.verifying.wording import describe_error, label, reworded, verdict_words
 
 __all__ = ["SettingResult", "Verification", "badness"]
 
-_BADNESS = {Verdict.FAITHFUL: 0, Verdict.WITHIN_TOLERANCE: 1, Verdict.DEPARTS: 2}
+_BADNESS = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
 @dataclass(frozen=True)
@@ -31,9 +34,18 @@ class SettingResult:
     why: str
     """of the worst output, or the reason why it was not run"""
 
+    def __post_init__(self) -> None:
+        if self.verdict is not None and self.ratio is None:  # as JSON holds what is infinite
+            object.__setattr__(self, "ratio", math.inf)
+
     def __str__(self) -> str:
-        said = f"{self.verdict.value}, {self.why}" if self.verdict else f"not run: {self.why}"
-        return f"{self.of}, {self.runtime}, {self.name}: {said}"
+        words = f"{verdict_words(self.verdict)}, {self.said}" if self.verdict else f"not run: {self.why}"
+        return f"{self.of}, {self.runtime}, {self.name}: {words}"
+
+    @property
+    def said(self) -> str:
+        """Why, as people read it."""
+        return reworded(self.why, self.ratio or 0.0)
 
 
 @dataclass(frozen=True)
@@ -43,7 +55,7 @@ class Verification:
     source_runtime: str
     target_runtime: str
     oracle: str
-    """what the truth was, or why there was none"""
+    """what the float64 reference was, or why there was none"""
     k: float
     samples: int
     rejected: int
@@ -64,15 +76,22 @@ class Verification:
     """the first inputs on which an output departs; not part of the JSON"""
     settings: tuple[SettingResult, ...] = ()
     """both models under other settings of their runtimes, where that was asked for"""
+    coverage: Coverage | None = None
+    """what the inputs reached in the source's graph; None in what older versions wrote"""
     machine: Machine | None = None
     """where the numbers were computed; None in what older versions wrote"""
+    differences: tuple[SignatureDifference, ...] = ()
+    """inputs and outputs that are called otherwise: renamed, in another order, frozen, of another dtype"""
+    runtime_at_fault: str = ""
+    """the runtime's optimizer, where the target is faithful without it; empty where it is not, or was not tried"""
 
     @property
     def verdict(self) -> Verdict | None:
-        """The worst over all outputs, and over all settings that the target was run under."""
+        """The worst over all outputs, all settings that the target was run under, and how it is called."""
         if self.skipped or not self.outputs:
             return None
         found = [output.verdict for output in self.outputs]
+        found += [Verdict.DEPARTS for difference in self.differences if difference.counts]
         found += [setting.verdict for setting in self.settings if setting.of == "target" and setting.verdict]
         return max(found, key=_BADNESS.__getitem__)
 
@@ -85,31 +104,52 @@ class Verification:
         return max(worse, key=_setting_badness, default=None)
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON takes it: what is infinite or no number stands as a string."""
+        """Return all of it as JSON takes it: what is infinite or no number is null."""
         data = {name: value for name, value in vars(self).items() if name != "shown_by"}
         for name in ("outputs", "special"):
             data[name] = [_judgement_json(output) for output in data[name]]
         data["settings"] = [
             {**asdict(found), "verdict": found.verdict.value if found.verdict else None} for found in self.settings
         ]
+        data["coverage"] = self.coverage.to_json() if self.coverage else None
         data["machine"] = asdict(self.machine) if self.machine else None
         data["hints"] = list(self.hints)
+        data["differences"] = [asdict(found) for found in self.differences]
         return {"verdict": self.verdict.value if self.verdict else None, **_jsonable(data)}
+
+    @property
+    def worst(self) -> Judgement | None:
+        """The output that decides the verdict; None where there is none."""
+        return max(self.outputs, key=badness, default=None)
+
+    @property
+    def headline(self) -> str:
+        """The verdict and the error that decides it, in one line."""
+        if self.skipped:
+            return f"not compared: {self.skipped}"
+        if self.worst is None:
+            return "not compared: the models have no outputs"
+        verdict, setting = verdict_words(self.verdict), self.worst_setting
+        if setting is not None:
+            return f"{verdict} under {setting.runtime}, {setting.name}: {setting.said}"
+        if self.runtime_at_fault:
+            return f"{verdict}: {self.runtime_at_fault}"
+        differs = [str(difference) for difference in self.differences if difference.counts]
+        if differs and self.worst.verdict != Verdict.DEPARTS:
+            return f"{verdict}: {differs[0]}"
+        if self.verdict == Verdict.FAITHFUL and not self.strict and not any(output.ratio for output in self.outputs):
+            return f"{verdict}: no error in any output"
+        error = describe_error(self.worst, None if self.strict else self.k)
+        return f"{verdict}: {error} in output {label(self.worst.name)!r}"
 
     def __str__(self) -> str:
         if self.skipped:
-            return f"not compared: {self.skipped}"
-        worst = max(self.outputs, key=badness, default=None)
-        detail = f"; worst output {worst.name!r}: {worst.why}" if worst else ""
-        if self.worst_setting:
-            detail = (
-                f"; worst setting {self.worst_setting.runtime}, {self.worst_setting.name}: {self.worst_setting.why}"
-            )
-        verdict = self.verdict.value if self.verdict else "no outputs"
-        return (
-            f"{verdict} ({self.samples} inputs, {self.source_runtime} against {self.target_runtime}, "
-            f"truth: {self.oracle}{detail}; up to {self.k:g} × counts as faithful)"
-        )
+            return self.headline
+        compared = f"{self.samples} inputs, {self.source_runtime} against {self.target_runtime}"
+        return f"{self.headline}; {compared}; reference: {self.oracle}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.headline}>"
 
 
 def _judgement_json(found: Judgement) -> dict[str, Any]:
@@ -121,7 +161,7 @@ def _jsonable(value: Any) -> Any:
         return {str(key): _jsonable(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_jsonable(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _setting_badness(found: SettingResult) -> tuple[int, float]:

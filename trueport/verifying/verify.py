@@ -4,31 +4,41 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from trueport.errors import NoOracle, TrueportError
+from trueport.errors import InvalidInput, TrueportError
 from trueport.fidelity import Verdict
 from trueport.quoting import one_line
-from trueport.reference.base import NoReference, Oracle
+from trueport.reference.base import Oracle
 from trueport.runtimes.base import Model
+from trueport.verifying.coverage.tally import Tally
+from trueport.verifying.inputs.probing import reason_of
+from trueport.verifying.inputs.rejected import some_rejected, why_rejected
 from trueport.verifying.judge.criteria import Asked, as_asked
 from trueport.verifying.judge.known_departures import known_departure
 from trueport.verifying.judge.metrics import Metrics, measure
 from trueport.verifying.judge.output import Judgement, is_doubtful, judge, source_distance
+from trueport.verifying.judge.precision import Coarse
 from trueport.verifying.judge.saturation import Saturation
 from trueport.verifying.judge.summed_bounds import compare_outputs
 from trueport.verifying.judge.tied_indices import Ties
+from trueport.verifying.judge.truth import GuardedReference
 from trueport.verifying.verification import Verification, badness
 
-__all__ = ["accepts", "verify_runs"]
+__all__ = ["verify_runs"]
 
 Feeds = Mapping[str, Any]
 
 
 _EQUAL = "equal"
+_FAR = 1e-3
+"""Of an output's size: a distance beyond which two executions of the source are looked at."""
+_PRINTED = 1e6
 _STRANGE = 100.0
 """A source that is so many times as far from the truth as rounding explains: one of them is wrong."""
 
@@ -39,6 +49,8 @@ class _Worst:
     def __init__(self) -> None:
         self.outputs: dict[str, Judgement] = {}
         self.strange: dict[str, float] = {}
+        self.rewritten: dict[str, float] = {}
+        """outputs that the source's own optimized executions give otherwise: by how much, as a ratio"""
         self.samples = 0
 
     def look(self, name: str, source: Any, truth: Any, noisy: Sequence[Any]) -> None:
@@ -50,12 +62,17 @@ class _Worst:
 
     def hints(self, source: Model) -> tuple[str, ...]:
         """One sentence per strange output."""
+        rewritten = tuple(
+            f"output {name!r}: an optimized execution of the source is off by {_shown(away)} what rounding explains: "
+            f"the optimizer of {source.runtime}, not the model; faults of the target below that size are not seen"
+            for name, away in self.rewritten.items()
+        )
         if not self.strange:
-            return ()
+            return rewritten
         because = known_departure(source) or (
             "its runtime is inexact there, or the truth is wrong, and smaller faults of the target are not seen"
         )
-        return tuple(
+        return rewritten + tuple(
             f"output {name!r}: the source itself is {away:.3g} × as far from the truth as rounding explains; {because}"
             for name, away in self.strange.items()
         )
@@ -84,36 +101,33 @@ def verify_runs(
     wish: Asked | None = None,
     allowed_ulps: float = 0.0,
     random: bool = False,
+    coarse: Coarse | None = None,
 ) -> Verification:
     """Judge the target on every sample, one after the other, and keep the worst of each output.
 
     ``source`` holds equivalent executions of the source, the plain one first. Without a reference
-    floats are compared with the source by ``allowed_ulps``, the declared bounds added up.
+    floats are compared with the source by ``allowed_ulps``, the declared bounds added up. ``coarse``:
+    the reference at the target's own precision, where that was changed on purpose.
     """
-    wish, truth_of, rejected = wish or Asked(), _Truth(oracle), 0
-    worst, special, saturation = _Worst(), _Worst(), Saturation(source[0], target)
+    wish, truth_of, rejected = wish or Asked(), GuardedReference(oracle), Counter[str]()
+    worst, special, saturation, tally = _Worst(), _Worst(), Saturation(source[0], target), Tally()
     shown_by: Feeds = {}
-    for feeds in samples:
-        runs = _source_runs(source, feeds)
+    for feeds, runs, why in _run(source, samples, tally):
         if not runs:
-            rejected += 1
+            rejected[why] += 1
             continue
         got, failure = _target_run(target, feeds)
         saturation.look(feeds, {"source": runs[0], "target": got})
-        truth, noisy = (None, []) if random or failure else truth_of(feeds)
-        group = special if getattr(feeds, "special", False) else worst
-        group.samples += 1
-        more, ties = functools.cache(functools.partial(truth_of.more, feeds)), Ties(source[0], feeds, got)
-        for name in runs[0]:
-            if failure:
-                found = Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}")
-            elif truth is None:
-                found = _without_truth(name, runs[0][name], got[name], allowed_ulps, random, wish, ties)
-            else:
-                group.look(name, runs[0][name], truth[name], [run[name] for run in noisy])
-                found = _by_truth(name, runs, got[name], truth[name], noisy, wish, ties)
-                if is_doubtful(found, known=group.departs(name)) and not wish.strict:
-                    found = _by_truth(name, runs, got[name], truth[name], [*noisy, *more()], wish, ties)
+        (special if getattr(feeds, "special", False) else worst).samples += 1
+        if failure:
+            words = f"the target fails: {failure}"
+            judged = [Judgement(name, Verdict.DEPARTS, math.inf, words) for name in runs[0]]
+        else:
+            ties = Ties(source[0], feeds, got)
+            sample = _Sample(feeds, runs, got, truth_of, ties, wish, allowed_ulps, random, coarse)
+            judged = sample.judged(special if getattr(feeds, "special", False) else worst)
+        for found in judged:
+            group = worst if _decides(feeds, runs[0][found.name]) else special
             group.add(found)
             if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
                 shown_by = feeds
@@ -123,10 +137,10 @@ def verify_runs(
         truth_of.name + _shared(oracle, target),
         wish.k,
         worst.samples,
-        rejected,
+        rejected.total(),
         tuple(worst.outputs.values()),
-        "" if worst.samples else f"the source rejects all {rejected} inputs" if rejected else "there are no inputs",
-        hints=(*worst.hints(source[0]), *saturation.hints(worst.faithful)),
+        "" if worst.samples else why_rejected(rejected, source[0].inputs) or "there are no inputs",
+        hints=(*worst.hints(source[0]), *saturation.hints(worst.faithful), *some_rejected(rejected, worst.samples)),
         special=tuple(special.outputs.values()),
         special_samples=special.samples,
         executions=len(source),
@@ -134,16 +148,123 @@ def verify_runs(
         rtol=wish.tolerance.rtol if wish.tolerance else None,
         atol=wish.tolerance.atol if wish.tolerance else None,
         shown_by=shown_by,
+        coverage=tally.coverage(),
     )
 
 
-def _by_truth(
-    name: str, runs: Sequence[Feeds], got: Any, truth: Any, noisy: Sequence[Feeds], wish: Asked, ties: Ties
-) -> Judgement:
-    settle = ties.of(name, runs[0][name])
-    here, errs = [settle.array(run[name]) for run in runs], [settle.array(run[name]) for run in noisy]
-    found = judge(name, here, settle.array(got), settle.array(truth), errs, k=wish.k, tolerance=wish.tolerance)
-    return as_asked(settle.say(found), here[0], got, wish)
+def _run(
+    source: Sequence[Model], samples: Iterable[Feeds], tally: Tally
+) -> Iterator[tuple[Feeds, list[dict[str, Any]], str]]:
+    """Yield inputs with the source's runs, or why there are none; what may be too much for the source is left out."""
+    for feeds in samples:
+        runs, why = _source_runs(source, feeds)
+        if getattr(feeds, "bold", False) and not (runs and all(map(_is_finite, runs[0].values()))):
+            continue
+        if runs:
+            tally.note(feeds)
+        yield feeds, runs, why
+
+
+def _decides(feeds: Feeds, output: Any) -> bool:
+    """Return whether an output counts for the verdict: of tested NaN and infinities what comes out finite does."""
+    return not getattr(feeds, "special", False) and (not getattr(feeds, "tested", False) or _is_finite(output))
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether no number is NaN or infinite; what holds none is."""
+    return not isinstance(value, np.ndarray) or value.dtype.kind not in "fc" or bool(np.isfinite(value).all())
+
+
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """What both models give for one set of inputs."""
+
+    feeds: Feeds
+    runs: Sequence[Feeds]
+    got: Feeds
+    truth_of: GuardedReference
+    ties: Ties
+    wish: Asked
+    allowed_ulps: float
+    random: bool
+    coarse: Coarse | None
+
+    def judged(self, group: _Worst) -> list[Judgement]:
+        """Judge every output of the source; ``group`` has what was found on the samples before."""
+        truth, noisy = (None, []) if self.random else self.truth_of(self.feeds)
+        found = []
+        for name, plain in self.runs[0].items():
+            if name not in self.got:
+                found.append(Judgement(name, Verdict.DEPARTS, math.inf, "the target does not give it"))
+            elif truth is None or name not in truth:
+                found.append(self._without_truth(name))
+            else:
+                group.look(name, plain, truth[name], [run[name] for run in noisy])
+                self._look_at_optimized(group, name, truth[name], noisy)
+                one = self._by_truth(name, truth[name], noisy)
+                if is_doubtful(one, known=group.departs(name)) and not self.wish.strict:
+                    one = self._by_truth(name, truth[name], [*noisy, *self._more])
+                found.append(self._at_own_precision(one, truth))
+        return found
+
+    def _at_own_precision(self, found: Judgement, truth: Feeds) -> Judgement:
+        """Judge what departs by the rounding of the target's precision, if that was changed on purpose."""
+        if found.verdict != Verdict.DEPARTS or self.coarse is None or not self._coarse_runs:
+            return found
+        again = self._by_truth(found.name, truth[found.name], self._coarse_runs)
+        name, ratio = self.coarse.name, f"{again.ratio:.3g} ×" if math.isfinite(again.ratio) else "beyond any ratio"
+        if again.verdict == Verdict.DEPARTS:
+            why = f"precision change: {name}, and more than that precision explains ({ratio} that; {found.why})"
+            return replace(found, why=why)
+        why = f"precision change: {name}, within what that precision explains ({ratio} that; {found.why})"
+        return replace(found, verdict=Verdict.PRECISION_CHANGE, why=why)
+
+    @functools.cached_property
+    def _coarse_runs(self) -> list[dict[str, Any]]:
+        return self.coarse(self.feeds) if self.coarse is not None else []
+
+    def _look_at_optimized(self, group: _Worst, name: str, truth: Any, noisy: Sequence[Feeds]) -> None:
+        """Note a runtime that computes something else once it optimizes the source: that hides faults."""
+        plain = self.runs[0][name]
+        for run in self.runs[1:] if name not in group.rewritten else ():
+            if _far(plain, run[name]):
+                errs = [made[name] for made in (*noisy, *self._more)]
+                found = judge(name, [plain], run[name], truth, errs, k=self.wish.k)
+                if found.verdict == Verdict.DEPARTS:
+                    group.rewritten[name] = found.ratio
+
+    @functools.cached_property
+    def _more(self) -> list[dict[str, Any]]:
+        return self.truth_of.more(self.feeds)
+
+    def _by_truth(self, name: str, truth: Any, noisy: Sequence[Feeds]) -> Judgement:
+        wish, settle = self.wish, self.ties.of(name, self.runs[0][name])
+        here, errs = [settle.array(run[name]) for run in self.runs], [settle.array(run[name]) for run in noisy]
+        got = self.got[name]
+        found = judge(name, here, settle.array(got), settle.array(truth), errs, k=wish.k, tolerance=wish.tolerance)
+        return as_asked(settle.say(found), here[0], got, wish)
+
+    def _without_truth(self, name: str) -> Judgement:
+        want, got = self.runs[0][name], self.got[name]
+        settle = self.ties.of(name, want)
+        plain = compare_outputs(name, want, settle.array(got), self.allowed_ulps, shapes_only=self.random)
+        ratio = plain.needed_ulps / max(plain.allowed_ulps, 1e-30)
+        found = settle.say(Judgement(name, plain.verdict, ratio, plain.why, _measured(want, got, self.random)))
+        return found if self.random else as_asked(found, want, got, self.wish)
+
+
+def _far(one: Any, other: Any) -> bool:
+    """True for floats that are apart by far more than rounding; that of a few operators is not looked at."""
+    if not (isinstance(one, np.ndarray) and isinstance(other, np.ndarray)) or one.dtype.kind != "f":
+        return False
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    size = float(np.max(np.abs(one), initial=0.0, where=np.isfinite(one)))
+    return not np.allclose(one, other, 0.0, _FAR * size, equal_nan=True)
+
+
+def _shown(ratio: float) -> str:
+    return f"{ratio:.3g} ×" if ratio <= _PRINTED else f"over {_PRINTED:g} ×"
 
 
 def _shared(oracle: Oracle, target: Model) -> str:
@@ -151,41 +272,6 @@ def _shared(oracle: Oracle, target: Model) -> str:
     if oracle.shares != target.runtime:
         return ""
     return f"; the target runs the same kernels ({target.runtime}), what is wrong in them is not seen"
-
-
-class _Truth:
-    """The oracle as long as it answers; the reason once it does not."""
-
-    def __init__(self, oracle: Oracle) -> None:
-        self._oracle = oracle
-        self._why_not = oracle.name if isinstance(oracle, NoReference) else ""
-
-    @property
-    def name(self) -> str:
-        return self._why_not or self._oracle.name
-
-    def __call__(self, feeds: Feeds) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
-        if self._why_not:
-            return None, []
-        try:
-            return self._oracle.run(feeds)
-        except NoOracle as error:
-            self._why_not = f"none: {error}"
-            return None, []
-
-    def more(self, feeds: Feeds) -> list[dict[str, Any]]:
-        """Further noisy runs."""
-        return self._oracle.more(feeds)
-
-
-def _without_truth(
-    name: str, want: Any, got: Any, allowed_ulps: float, random: bool, wish: Asked, ties: Ties
-) -> Judgement:
-    settle = ties.of(name, want)
-    plain = compare_outputs(name, want, settle.array(got), allowed_ulps, shapes_only=random)
-    ratio = plain.needed_ulps / max(plain.allowed_ulps, 1e-30)
-    found = settle.say(Judgement(name, plain.verdict, ratio, plain.why, _measured(want, got, random)))
-    return found if random else as_asked(found, want, got, wish)
 
 
 def _measured(want: Any, got: Any, random: bool) -> Metrics | None:
@@ -198,26 +284,23 @@ def _target_run(target: Model, feeds: Feeds) -> tuple[dict[str, Any], str]:
     """The outputs, or what the runtime says when it fails on inputs that the source takes."""
     try:
         return target.run(feeds), ""
+    except InvalidInput as error:  # the source takes them
+        return {}, f"{error.where}: {error.why}"
     except TrueportError:
         raise
     except Exception as error:  # any runtime's own error type
         return {}, f"{type(error).__name__}: {one_line(error, 300)}"
 
 
-def _source_runs(source: Sequence[Model], feeds: Feeds) -> list[dict[str, Any]]:
-    """The source's executions that take these inputs; none when the plain one does not."""
+def _source_runs(source: Sequence[Model], feeds: Feeds) -> tuple[list[dict[str, Any]], str]:
+    """Return the source's executions that take these inputs; none, and the reason, when the plain one does not."""
     runs: list[dict[str, Any]] = []
     for model in source:
         try:
             runs.append(model.run(feeds))
         except TrueportError:
             raise
-        except Exception:  # any runtime's own error type: an input, or a setting, that it can't take
+        except Exception as error:  # any runtime's own error type: an input, or a setting, that it can't take
             if not runs:
-                return []
-    return runs
-
-
-def accepts(source: Model, feeds: Feeds) -> bool:
-    """Whether the source itself takes these inputs."""
-    return bool(_source_runs([source], feeds))
+                return [], reason_of(error)
+    return runs, ""

@@ -20,23 +20,26 @@ from onnx.reference import ReferenceEvaluator
 from onnx.reference.op_run import OpRun
 
 from trueport.errors import NoOracle
+from trueport.fidelity import Against
 from trueport.ir.places import place
 from trueport.ir.schemas import CANONICAL_OPSETS, canonical_schema
-from trueport.mapping.bind import bind_by_schema
+from trueport.mapping.bind import attribute_value, bind_by_schema
 from trueport.quoting import plain_text
-from trueport.reference.noise import Rounding, RoundingNoise, Run, error_sizes
+from trueport.reference.noise import Rounding, RoundingNoise, Run, error_sizes, is_wide
 from trueport.reference.onnx.cache import BoundedCache
-from trueport.reference.onnx.kernels import KERNELS
+from trueport.reference.onnx.kernels import kernel_of
+from trueport.reference.onnx.linear import narrow_sizes, product_differences
 from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.widen import widened_array, widened_node
+from trueport.reference.walk import nbytes
 
 __all__ = ["Body", "WideEvaluator", "captured"]
 
 Body = Callable[[ir.Node], ir.Graph | None]
 """The graph that says the same as a node in smaller steps; its inputs are those that the node has."""
 
-_KERNEL_OUTPUTS = {"DynamicQuantizeLinear": 3}
-"""Kernels with more results than one."""
+_FIRST_ONLY = frozenset({"BatchNormalization", "LayerNormalization", "MaxPool"})
+"""Kernels that give the first of several results."""
 
 
 class WideEvaluator:
@@ -48,6 +51,8 @@ class WideEvaluator:
         self._rounding, self._body = rounding, body
         self._custom = list(custom)
         self._noise: RoundingNoise | None = None
+        self.peak_bytes = 0
+        """what the values of one evaluation took at most, in the last run"""
         self._runs: dict[ir.Node, Run] = {}
         self._constants = BoundedCache()
         self._roundings: dict[ir.Node, Rounding | None] = {}
@@ -74,11 +79,13 @@ class WideEvaluator:
         """
         given = {v: widened_array(feeds[v.name]) for v in self.graph.inputs if v.name is not None and v.name in feeds}
         held = [dict(given) for _ in (self, *noisy)]
+        self.peak_bytes = 0
         uses = Counter(value for node in self.graph for value in _read(node))
         uses.update(self.graph.outputs)
         for node in self.graph:
             for made, results in zip(held, self._steps(node, held, noisy), strict=True):
                 made.update((v, a) for v, a in zip(node.outputs, results, strict=False) if v.name and uses[v])
+            self.peak_bytes = max(self.peak_bytes, sum(map(nbytes, held[0].values())))
             for value in _read(node):
                 uses[value] -= 1
                 if not uses[value]:
@@ -91,7 +98,12 @@ class WideEvaluator:
         self, node: ir.Node, held: Sequence[dict[ir.Value, Any]], noisy: Sequence[WideEvaluator]
     ) -> list[Sequence[Any]]:
         """Return one node's results of all evaluations, each on what it holds."""
-        first, *others = ([None if v is None else self.value(v, made) for v in node.inputs] for made in held)
+        first = [None if v is None else self.value(v, held[0]) for v in node.inputs]
+        # Constants are those of the first run: to widen one again may cost more than the node.
+        others = [
+            [array if v is None else made.get(v, array) for v, array in zip(node.inputs, first, strict=True)]
+            for made in held[1:]
+        ]
         results = self.step(node, first, held[0])
         if not noisy:
             return [results]
@@ -99,6 +111,8 @@ class WideEvaluator:
         if plain and not self._rounding.varies(node) and not _differ(node, held):
             return [results] * len(held)
         sizes = self._sizes(node, first, results, held[0]) if plain else None
+        if sizes is not None and (moved := self._products(node, first, results, others, noisy, sizes)):
+            return [results, *moved]
         pairs = zip(noisy, others, held[1:], strict=True)
         return [results, *(run.step(node, inputs, made, sizes) for run, inputs, made in pairs)]
 
@@ -110,7 +124,30 @@ class WideEvaluator:
         if rounding is None:
             return None
         with _told(node):
-            return error_sizes(rounding.bound.against, inputs, results, self._runner(node, around))
+            run = self._runner(node, around)
+            narrow = narrow_sizes(node, rounding, inputs, run) if rounding.bound.against == Against.TERMS else None
+            return error_sizes(rounding.bound.against, inputs, results, run) if narrow is None else narrow
+
+    def _products(
+        self,
+        node: ir.Node,
+        inputs: Sequence[Any],
+        results: Sequence[Any],
+        others: Sequence[Sequence[Any]],
+        noisy: Sequence[WideEvaluator],
+        sizes: Sequence[Any],
+    ) -> list[Sequence[Any]]:
+        """Return the results of noisy runs of a product by what differs in them; none if it is to be evaluated."""
+        rounding = self._rounding_of(node)
+        noises = [run._noise for run in noisy if run._noise is not None]
+        if rounding is None or not is_wide(results[0]) or np.shape(sizes[0]) != results[0].shape:
+            return []
+        with _told(node):
+            found = product_differences(node, rounding, inputs, others, noises, self._runner(node, {}))
+            if found is None:
+                return []
+            pairs = zip(noises, found, strict=True)
+            return [[noise.moved(results[0], away, sizes[0], rounding.scale)] for noise, away in pairs]
 
     def _rounding_of(self, node: ir.Node) -> Rounding | None:
         if node not in self._roundings:
@@ -218,7 +255,8 @@ class WideEvaluator:
             return self._with_captured(node, outer, around)
         if node not in self._runs:
             reference = functools.partial(self._reference, widened_node(node), ())
-            self._runs[node] = _kernel(node, reference) or reference()
+            is_declared = any((op.op_domain, op.__name__) == (node.domain, node.op_type) for op in self._custom)
+            self._runs[node] = (None if is_declared else _kernel(node, reference)) or reference()
         return self._runs[node]
 
     def _with_captured(self, node: ir.Node, outer: Sequence[ir.Value], around: Mapping[ir.Value, Any]) -> Run:
@@ -277,16 +315,21 @@ def _per_value(node: ir.Node, name: str, count: int) -> Sequence[int]:
 
 def _kernel(node: ir.Node, reference: Callable[[], Run]) -> Run | None:
     """This package's kernel for a node, if it has one; cases that it leaves go to the reference."""
-    function = KERNELS.get(node.op_type) if not node.domain else None
-    schema = canonical_schema(node.op_type, node.domain)
+    function = kernel_of(node)
     wanted = sum(bool(value.name) for value in node.outputs)
-    if function is None or schema is None or wanted > _KERNEL_OUTPUTS.get(node.op_type, 1):
+    if function is None or (not node.domain and node.op_type in _FIRST_ONLY and wanted > 1):
         return None
-    attributes = bind_by_schema(node, schema).attributes
-    spare = len(schema.inputs) - len(node.inputs)
+    schema = canonical_schema(node.op_type, node.domain)
+    spare = 0
+    if schema is None:
+        attributes = {name: attribute_value(attribute) for name, attribute in node.attributes.items()}
+    else:
+        attributes = dict(bind_by_schema(node, schema).attributes)
+        # A variadic operator takes as many as there are.
+        spare = max(0, len(schema.inputs) - len(node.inputs)) if schema.max_input == len(schema.inputs) else 0
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
-        given = [None if array is None else np.asarray(array) for array in inputs]
+        given = [np.asarray(array) if isinstance(array, np.generic) else array for array in inputs]
         made = function(*given, *[None] * spare, **attributes)
         if made is None:
             return reference()(inputs)

@@ -5,6 +5,8 @@ Each takes the schema's inputs by position and its attributes by name.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -13,11 +15,15 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.gathering import gather_elements
+from trueport.reference.onnx.classic_ml import CLASSIC_ML
+from trueport.reference.onnx.microsoft.kernels import MICROSOFT
 from trueport.reference.onnx.resize import resize
 from trueport.reference.onnx.sampling import deform_conv, grid_sample
+from trueport.reference.onnx.signal import stft
+from trueport.reference.onnx.special import erf, gelu
 from trueport.reference.onnx.windows import average_pool, conv, conv_transpose, max_pool
 
-__all__ = ["KERNELS", "Kernel"]
+__all__ = ["KERNELS", "Kernel", "kernel_of"]
 
 Kernel = Callable[..., Any]
 Array = Any
@@ -77,6 +83,10 @@ def _dynamic_quantize(x: Array) -> tuple[Array, Array, Array]:
     scale = (high - low) / 255 or 1.0
     zero = np.uint8(np.clip(np.rint(-low / scale), 0, 255))
     return np.clip(np.rint(x / scale) + float(zero), 0, 255).astype(np.uint8), np.asarray(scale), np.asarray(zero)
+
+
+def _relu(X: Array) -> Array:
+    return np.maximum(X, 0)
 
 
 def _global_average(X: Array) -> Array:
@@ -162,6 +172,53 @@ def _local_response(X: Array, *, alpha: float, beta: float, bias: float, size: i
     return X / (bias + alpha / size * sums) ** beta
 
 
+def _max_roi_pool(X: Array, rois: Array, *, pooled_shape: list[int], spatial_scale: float) -> Array:
+    """Regions are given by rounded corners, both included; a part without pixels is 0."""
+    made = np.zeros((len(rois), X.shape[1], *pooled_shape), X.dtype)
+    for number, (image, *corners) in enumerate(rois):
+        left, top, right, bottom = (int(np.floor(c * spatial_scale + 0.5)) for c in corners)
+        bounds = [
+            [_part(start, max(end - start + 1, 1), index, count, length) for index in range(count)]
+            for start, end, count, length in zip((top, left), (bottom, right), pooled_shape, X.shape[2:], strict=True)
+        ]
+        for (i, rows), (j, columns) in itertools.product(*map(enumerate, bounds)):
+            pixels = X[int(image), :, rows, columns]
+            if pixels.size:
+                made[number, :, i, j] = pixels.max(axis=(1, 2))
+    return made
+
+
+def _part(start: int, size: int, index: int, count: int, length: int) -> slice:
+    first, last = math.floor(index * size / count) + start, math.ceil((index + 1) * size / count) + start
+    return slice(min(max(first, 0), length), min(max(last, 0), length))
+
+
+def _multinomial(input: Array, *, dtype: int, sample_size: int, seed: float | None) -> Array:
+    """Draw classes by their unnormalized log-probabilities."""
+    chances = np.cumsum(np.exp(input - input.max(axis=1, keepdims=True)), axis=1)
+    drawn = np.random.default_rng(None if seed is None else int(seed)).random((len(input), sample_size))
+    found = (drawn[..., None] * chances[:, None, -1:] >= chances[:, None]).sum(axis=-1)
+    return found.astype(ir.DataType(dtype).numpy())
+
+
+def _gelu(X: Array, *, approximate: str) -> Array:
+    if approximate == "none":
+        return gelu(X)
+    return 0.5 * X * (1 + np.tanh(np.sqrt(2 / np.pi) * (X + 0.044715 * X**3)))
+
+
+def _bit_cast(node: ir.Node) -> Kernel:
+    """The bits are those of the declared type, to which the widened number is brought back."""
+    declared = node.inputs[0].dtype if node.inputs[0] is not None else None
+    target = np.dtype(ir.DataType(node.attributes["to"].as_int()).numpy())
+
+    def kernel(input: Array, *, to: int) -> Array:
+        narrow = input if declared is None else input.astype(declared.numpy())
+        return narrow.view(target)
+
+    return kernel
+
+
 def _lp_pool(X: Array, *, ceil_mode: int, kernel_shape: list[int], p: int, **attributes: Any) -> Array | None:
     """A sum over windows is a convolution with ones."""
     if ceil_mode:
@@ -180,6 +237,8 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "DequantizeLinear": _dequantize,
         "DynamicQuantizeLinear": _dynamic_quantize,
         "GatherElements": _gather_elements,
+        "Erf": erf,
+        "Gelu": _gelu,
         "Gemm": _gemm,
         "GlobalAveragePool": _global_average,
         "GlobalLpPool": _global_lp,
@@ -193,9 +252,22 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "LpPool": _lp_pool,
         "MatMul": _matmul,
         "MaxPool": _first_max_pool,
+        "MaxRoiPool": _max_roi_pool,
         "MeanVarianceNormalization": _mean_variance,
+        "Multinomial": _multinomial,
         "QuantizeLinear": _quantize,
+        "Relu": _relu,
         "Resize": resize,
+        "STFT": stft,
     }
 )
 """By operator of ONNX's own domain; one that returns None leaves the case to the reference."""
+
+_BY_DOMAIN: Mapping[str, Mapping[str, Kernel]] = {"": KERNELS, "ai.onnx.ml": CLASSIC_ML, "com.microsoft": MICROSOFT}
+
+
+def kernel_of(node: ir.Node) -> Kernel | None:
+    """Return this package's kernel for a node; None if ONNX's reference evaluates it."""
+    if not node.domain and node.op_type == "BitCast":
+        return _bit_cast(node)
+    return _BY_DOMAIN.get(node.domain, {}).get(node.op_type)

@@ -22,7 +22,7 @@ class NodeRounding:
     def __call__(self, node: ir.Node) -> Rounding | None:
         """Return how a node errs; None if it does not round."""
         operator = self._registry.facts(node.op_type, node.domain)
-        units = [unit for value in node.outputs if (unit := unit_roundoff(value.dtype)) is not None]
+        units = _units(node)
         if not units or operator.error is None:
             return None
         weights = operator.error.against == Against.DATA
@@ -38,6 +38,17 @@ class NodeRounding:
         """True if a node errs as the steps do that it is made of."""
         bound = self._registry.facts(node.op_type, node.domain).error
         return bound is not None and bound.against == Against.STEPS
+
+
+def _units(node: ir.Node) -> list[float]:
+    """Return unit roundoffs of a node's results; one whose type nobody infers has that of the coarsest input."""
+    known = [value.dtype for value in node.outputs]
+    if None in known:
+        given = [
+            unit for value in node.inputs if value is not None and (unit := unit_roundoff(value.dtype)) is not None
+        ]
+        return [max(given, default=2.0**-24)]
+    return [unit for dtype in known if (unit := unit_roundoff(dtype)) is not None]
 
 
 def _is_blurred(node: ir.Node, operator: Operator, index: int, *, weights: bool) -> bool:

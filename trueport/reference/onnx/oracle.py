@@ -26,6 +26,9 @@ from trueport.runtimes.reference import custom_ops
 
 __all__ = ["OnnxOracle"]
 
+_MEMORY = 1 << 30
+"""Bytes that the values of all noisy runs may take that go side by side."""
+
 
 class OnnxOracle:
     """An ONNX source in float64, node by node, by ONNX's reference and this package's own kernels."""
@@ -62,9 +65,11 @@ class OnnxOracle:
         return self.exact.run_beside(feeds, self.noisy)
 
     def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """Further noisy runs: each draws on."""
-        turns = [self.exact.run_beside(feeds, self.noisy)[1] for _ in range(MORE_RUNS // NOISY_RUNS)]
-        return [run for runs in turns for run in runs]
+        """Further noisy runs: each draws on. They go in one pass, with one exact run, if that fits into memory."""
+        turns = MORE_RUNS // NOISY_RUNS
+        if self.exact.peak_bytes * MORE_RUNS <= _MEMORY:
+            return self.exact.run_beside(feeds, self.noisy * turns)[1]
+        return [run for _ in range(turns) for run in self.exact.run_beside(feeds, self.noisy)[1]]
 
 
 def body_of(node: ir.Node) -> ir.Graph | None:

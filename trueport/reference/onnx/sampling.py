@@ -28,7 +28,10 @@ def grid_sample(
         low, high = (0.0, length - 1.0) if align_corners else (-0.5, length - 0.5)
         place = low + (grid[..., len(lengths) - 1 - axis] + 1) / 2 * (high - low)
         place = np.rint(place) if mode == "nearest" else place
-        axes.append([*_taps(_brought_in(place, low, high, length, padding_mode), mode)])
+        # Of cubic taps beyond a border each pixel is clamped, and not the coordinate: as in PyTorch and ONNX Runtime.
+        if mode != "cubic" or padding_mode != "border":
+            place = _brought_in(place, low, high, length, padding_mode)
+        axes.append([*_taps(place, mode)])
     return _sampled(X, axes, align_corners, padding_mode)
 
 

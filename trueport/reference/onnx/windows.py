@@ -9,11 +9,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-__all__ = ["average_pool", "conv", "conv_transpose", "max_pool", "pads_of"]
+__all__ = ["average_pool", "conv", "conv_transpose", "max_pool", "pads_of", "windows_of"]
 
 Ints = Sequence[int] | None
 _COLUMN_BYTES = 1 << 25
 """What is copied of the windows of a convolution at a time."""
+_MANY_POSITIONS = 64
 _CACHED_ELEMENTS = 1 << 15
 """Elements that stay in a processor's cache."""
 
@@ -190,7 +191,7 @@ def _transposed_pads(
     return found
 
 
-def _pool_view(
+def windows_of(
     X: np.ndarray,
     fill: float,
     kernel: Sequence[int],
@@ -199,6 +200,7 @@ def _pool_view(
     around: list[tuple[int, int]],
     ceil: bool,
 ) -> np.ndarray:
+    """Return the windows of a pooling, ``[N, C, out..., kernel...]``, as a view of the padded data."""
     grown = []
     for size, k, s, d, (before, after) in zip(X.shape[2:], kernel, steps, gaps, around, strict=True):
         span = (k - 1) * d + 1
@@ -217,6 +219,19 @@ def _pool_view(
     return view[(slice(None), slice(None), *(slice(count) for count in counts))]
 
 
+def _reduced(function: np.ufunc, windows: np.ndarray) -> np.ndarray:
+    """Reduce each window: by one pass per position in it, which reads memory in order, unless there are many."""
+    rank = (windows.ndim - 2) // 2
+    kernel = windows.shape[2 + rank :]
+    if math.prod(kernel) > _MANY_POSITIONS or not windows.size:
+        return cast(np.ndarray, function.reduce(windows, axis=tuple(range(2 + rank, windows.ndim))))
+    positions = np.ndindex(*kernel)
+    total = windows[(..., *next(positions))].copy()
+    for position in positions:
+        function(total, windows[(..., *position)], out=total)
+    return total
+
+
 def max_pool(
     X: np.ndarray,
     *,
@@ -233,8 +248,8 @@ def max_pool(
     steps, gaps = list(strides or [1] * rank), list(dilations or [1] * rank)
     around = pads_of(X.shape[2:], kernel_shape, steps, gaps, auto_pad, pads)
     lowest: Any = -np.inf if X.dtype.kind == "f" else np.iinfo(X.dtype).min
-    view = _pool_view(X, lowest, kernel_shape, steps, gaps, around, bool(ceil_mode))
-    return cast(np.ndarray, view.max(axis=tuple(range(2 + rank, 2 + 2 * rank))))
+    view = windows_of(X, lowest, kernel_shape, steps, gaps, around, bool(ceil_mode))
+    return _reduced(np.maximum, view)
 
 
 def average_pool(
@@ -253,12 +268,12 @@ def average_pool(
     steps, gaps = list(strides or [1] * rank), list(dilations or [1] * rank)
     around = pads_of(X.shape[2:], kernel_shape, steps, gaps, auto_pad, pads)
     axes = tuple(range(2 + rank, 2 + 2 * rank))
-    summed = _pool_view(X, 0, kernel_shape, steps, gaps, around, bool(ceil_mode)).sum(axis=axes)
+    summed = _reduced(np.add, windows_of(X, 0, kernel_shape, steps, gaps, around, bool(ceil_mode)))
     ones = np.ones((1, 1, *X.shape[2:]), X.dtype)
     if count_include_pad:
         ones = np.pad(ones, [(0, 0), (0, 0), *around], constant_values=1)
         around = [(0, 0)] * rank
-    counted = _pool_view(ones, 0, kernel_shape, steps, gaps, around, bool(ceil_mode)).sum(axis=axes)
+    counted = windows_of(ones, 0, kernel_shape, steps, gaps, around, bool(ceil_mode)).sum(axis=axes)
     if count_include_pad:
         counted = counted[(slice(None), slice(None), *(slice(n) for n in summed.shape[2:]))]
     return cast(np.ndarray, summed / counted)

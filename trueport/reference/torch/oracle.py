@@ -25,7 +25,7 @@ class TorchOracle:
         """``in_onnx`` translates the program, to name what can be changed in its nodes: it is never evaluated for the
         reference."""
         self.captured = captured
-        self._in_onnx = in_onnx
+        self.in_onnx = in_onnx
         self.seed = seed
         self._wide = WideModule(captured.module, captured.call)
 
@@ -46,4 +46,4 @@ class TorchOracle:
         """Return the source as it is walked node by node; it brings an execution of its own."""
         if self.captured.program is None:
             refuse_to_walk("PyTorch can't export TorchScript to a graph")
-        return TorchWalk(self, self._in_onnx())
+        return TorchWalk(self, self.in_onnx())

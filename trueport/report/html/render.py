@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
+from trueport.report.plain import restored
+from trueport.verifying.verification import Verification
+from trueport.verifying.wording import describe_error, verdict_words
+
 __all__ = ["page"]
 
 _SCRIPTS = ("words", "model", "layout", "view", "hands", "plot", "panel", "tables", "main")
@@ -46,10 +50,21 @@ def _embedded(data: Mapping[str, Any]) -> str:
 def _lean(data: Mapping[str, Any]) -> dict[str, Any]:
     """Without what the page does not read, its graphs packed."""
     found = {**data, "findings": [finding for finding in data["findings"] if finding["reasons"]]}
+    if data["comparison"]:
+        found["comparison"] = _worded(data["comparison"])
     graphs = data["graphs"]
     if graphs:
         found["graphs"] = {**graphs, "source": packed(graphs["source"]), "target": packed(graphs["target"])}
     return found
+
+
+def _worded(comparison: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a comparison with its errors in words, as the terminal has them."""
+    found = restored(Verification, comparison)
+    words = found.headline.removeprefix(verdict_words(found.verdict)).strip(" :")
+    pairs = zip(comparison["outputs"], found.outputs, strict=True)
+    outputs = [{**output, "words": describe_error(judged, found.k)} for output, judged in pairs]
+    return {**comparison, "words": words, "outputs": outputs}
 
 
 def packed(graph: Mapping[str, Any]) -> dict[str, Any]:

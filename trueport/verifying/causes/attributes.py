@@ -1,4 +1,4 @@
-"""Attributes that were read otherwise: another mode, epsilon, axis, padding, flag."""
+"""Attributes of another value: alternatives by type, default, documentation and shapes; floats are solved for."""
 
 from __future__ import annotations
 
@@ -7,171 +7,241 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import onnx
 
-from trueport.errors import NoOracle
 from trueport.ir.schemas import canonical_schema
 from trueport.mapping.bind import bind_by_schema
 from trueport.reference.walk import Hypothesis, NodeCase
-from trueport.verifying.causes.hypothesis import altered, text
+from trueport.verifying.causes.documented import choices, defaults, is_flag, output_types
+from trueport.verifying.causes.hypothesis import ATTRIBUTE, NUMBER, among, hypothesis, pause, text, with_attributes
+from trueport.verifying.causes.quantization import AXIS, role
+from trueport.verifying.causes.solving import decimals, is_overdetermined, solve
 
-__all__ = ["fitted_attributes", "other_attributes"]
+__all__ = [
+    "GRID",
+    "attribute_alternatives",
+    "attribute_pairs",
+    "bound_attributes",
+    "changed_attributes",
+    "fitted_attributes",
+    "other_attributes",
+]
 
-_CHOICES: Mapping[str, Sequence[Any]] = {
-    "align_corners": (0, 1),
-    "allowzero": (0, 1),
-    "alpha": (0.0, 0.01, 0.1, 0.2, 0.25, 0.3, 0.5, 1.0, 1.6732632),
-    "antialias": (0, 1),
-    "approximate": ("none", "tanh"),
-    "auto_pad": ("VALID", "SAME_UPPER", "SAME_LOWER"),
-    "beta": (0.0, 0.2, 0.5, 1.0),
-    "bias": (0.0, 0.5, 1.0),
-    "ceil_mode": (0, 1),
-    "coordinate_transformation_mode": (
-        "half_pixel",
-        "asymmetric",
-        "align_corners",
-        "pytorch_half_pixel",
-        "half_pixel_symmetric",
-        "tf_crop_and_resize",
-    ),
-    "count_include_pad": (0, 1),
-    "cubic_coeff_a": (-0.5, -0.75),
-    "direction": ("forward", "reverse"),
-    "epsilon": (0.0, 1e-12, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
-    "exclude_outside": (0, 1),
-    "exclusive": (0, 1),
-    "fmod": (0, 1),
-    "gamma": (1.0, 1.0507009),
-    "group": (1,),
-    "input_forget": (0, 1),
-    "keepdims": (0, 1),
-    "lambd": (0.0, 0.5, 1.0),
-    "largest": (0, 1),
-    "linear_before_reset": (0, 1),
-    "mode": (
-        *("nearest", "linear", "cubic", "bilinear", "bicubic"),
-        *("constant", "reflect", "edge", "wrap"),
-        *("DCR", "CRD", "max", "avg"),
-    ),
-    "nearest_mode": ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
-    "norm": ("MAX", "L1", "L2"),
-    "p": (1, 2),
-    "padding_mode": ("zeros", "border", "reflection"),
-    "reduction": ("none", "add", "mul", "max", "min"),
-    "reverse": (0, 1),
-    "select_last_index": (0, 1),
-    "sorted": (0, 1),
-    "to": (1, 6, 7, 10, 11),
-    "transA": (0, 1),
-    "transB": (0, 1),
-    "upper": (0, 1),
-}
-"""Values that are worth a try, by the attribute's name."""
-_TOGETHER: Mapping[str, Sequence[Mapping[str, Any]]] = {
-    "Resize": (
-        {"cubic_coeff_a": -0.5, "exclude_outside": 1},  # TensorFlow's bicubic
-        {"cubic_coeff_a": -0.75, "exclude_outside": 0},  # PyTorch's
-    ),
-}
-"""Values that belong together in an implementation, by the operator."""
-_MAX_RANK = 5
-_SECANTS = 16
+GRID: tuple[float, ...] = (
+    0.0,
+    1e-12,
+    1e-8,
+    1e-6,
+    1e-5,
+    1e-3,
+    1e-2,
+    0.05,
+    0.1,
+    0.25,
+    0.5,
+    0.75,
+    1.0,
+    1.5,
+    2.0,
+    5.0,
+    10.0,
+    100.0,
+    -0.1,
+    -1.0,
+)
+_KNOWN: Mapping[str, Sequence[Any]] = {"cubic_coeff_a": (-0.5, -0.75), "p": (1, 2, 3)}
+"""Numbers that implementations are known to use, where the schema does not name them."""
+_MAX_PERM = 5
+_MAX_ENTRIES = 24
+_MAX_PAIRS = 200
+_TYPES = frozenset({"to", "dtype", "output_dtype"})
 
 
 def other_attributes(case: NodeCase) -> Iterator[Hypothesis]:
-    """The same node with one attribute changed to a value that implementations are known to use."""
+    """The same node with one attribute changed."""
+    listed = list(attribute_alternatives(case))
+    for name, value, bits in sorted(listed, key=lambda item: item[2]):
+        yield changed_attributes(case, {name: value}, ATTRIBUTE + bits)
+
+
+def attribute_pairs(case: NodeCase) -> Iterator[Hypothesis]:
+    """Two attributes changed at once, the shortest descriptions first."""
+    yield pause(2 * ATTRIBUTE + 6)
+    listed = sorted(attribute_alternatives(case), key=lambda item: item[2])
+    pairs = [
+        ({one[0]: one[1], other[0]: other[1]}, one[2] + other[2])
+        for one, other in itertools.combinations(listed, 2)
+        if one[0] != other[0]
+    ]
+    for values, bits in sorted(pairs, key=lambda item: item[1])[:_MAX_PAIRS]:
+        yield changed_attributes(case, values, 2 * ATTRIBUTE + bits + 2)
+
+
+def changed_attributes(case: NodeCase, values: Mapping[str, Any], bits: float, evidence: str = "") -> Hypothesis:
+    """Return the hypothesis that the node has these attributes."""
+    has, values = bound_attributes(case), dict(sorted(values.items()))
+    before = _listed({name: has.get(name) for name in values}) if len(values) > 1 else text(has.get(next(iter(values))))
+    words, kind = f"it behaves as with {_listed(values)}, the source has {before}", "attribute"
+    if [*values] == ["axis"] and any(role(case, index) for index in range(len(case.inputs))):
+        words, kind = f"scales go along axis {values['axis']}, in the source along {has['axis']}", AXIS
+    return hypothesis(case, kind, words, with_attributes(_settled(has, values)), bits, evidence)
+
+
+def bound_attributes(case: NodeCase) -> Mapping[str, Any]:
+    """Return all attributes of the schema, defaults included; none for an operator without one."""
     schema = canonical_schema(case.node.op_type, case.node.domain)
-    if schema is None:
-        return
-    has = bind_by_schema(case.node, schema).attributes
-    for name, now in has.items():
-        for value in _alternatives(case, name, now):
-            if value != now:
-                words = f"it behaves as with {name} = {text(value)}, the source has {text(now)}"
-                yield Hypothesis("attribute", words, altered(case, **{name: value}))
-    for values in _TOGETHER.get(case.node.op_type, ()):
-        if sum(has[name] != value for name, value in values.items()) > 1:
-            words = f"it behaves as with {_listed(values)}, the source has {_listed({n: has[n] for n in values})}"
-            yield Hypothesis("attribute", words, altered(case, **values))
+    return bind_by_schema(case.node, schema).attributes if schema is not None else {}
+
+
+def _settled(has: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Explicit pads count only where they are not left to the operator."""
+    explicit = "pads" in values and has.get("auto_pad") not in (None, "NOTSET") and "auto_pad" not in values
+    return {**values, "auto_pad": "NOTSET"} if explicit else dict(values)
 
 
 def _listed(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {text(value)}" for name, value in values.items())
 
 
-def fitted_attributes(case: NodeCase) -> Iterator[Hypothesis]:
-    """The same node with a number solved for: the one for which the change is what the target shows."""
+def attribute_alternatives(case: NodeCase) -> Iterator[tuple[str, Any, float]]:
+    """Every attribute with its alternatives, and the bits that say which one."""
+    has = bound_attributes(case)
     schema = canonical_schema(case.node.op_type, case.node.domain)
-    truth, got = case.truth, np.asarray(case.target)
-    if schema is None or not isinstance(truth, np.ndarray) or truth.dtype.kind != "f" or truth.shape != got.shape:
-        return
-    for name, now in bind_by_schema(case.node, schema).attributes.items():
-        if isinstance(now, float):
-            value = _solved(case, name, now, got.astype(np.float64) - truth)
-            if value is not None and value != now:
-                words = f"it behaves as with {name} = {text(value)}, the source has {text(now)}"
-                yield Hypothesis("attribute", words, altered(case, **{name: value}))
+    for name, now in has.items():
+        assert schema is not None, "only a schema has attributes"
+        kind = schema.attributes[name].type
+        seen = [now]
+        values = list(_alternatives(case, name, now, kind))
+        for value in values:
+            if not any(_same(value, other) for other in seen):
+                seen.append(value)
+                yield name, value, among(len(has)) + among(len(seen))
 
 
-def _solved(case: NodeCase, name: str, now: float, change: np.ndarray) -> float | None:
-    """By secants: the share of the target's change that a value of the attribute makes is to be one."""
-    size = float(np.vdot(change, change))
-    if not np.isfinite(size) or size == 0:
-        return None
-
-    def share(value: float) -> float:
-        made = np.asarray(altered(case, **{name: value})())
-        return float(np.vdot(made - case.truth, change)) / size - 1
-
-    before, here = now, now * 1.01 + 1e-6
-    try:
-        low, at = -1.0, share(here)
-        for _ in range(_SECANTS):
-            if at == low or not np.isfinite(at):
-                return None
-            before, here, low = here, here - at * (here - before) / (at - low), at
-            at = share(here)
-            if abs(at) < 1e-7:
-                break
-    except (NoOracle, ValueError, TypeError, IndexError):
-        return None
-    return float(f"{here:.4g}") if np.isfinite(here) else None
+def _same(one: Any, other: Any) -> bool:
+    return type(one) is type(other) and bool(one == other)
 
 
-def _alternatives(case: NodeCase, name: str, now: Any) -> Iterator[Any]:
-    rank = np.ndim(case.inputs[0]) if case.inputs and case.inputs[0] is not None else 0
-    if name in ("axis", "batch_dims", "batch_axis", "time_axis"):
-        yield from range(rank)
-    elif name == "axes" and isinstance(now, list):
-        yield from ([*axes] for axes in itertools.combinations(range(rank), len(now)))
-    elif name == "perm" and rank <= _MAX_RANK:
-        yield from (list(perm) for perm in itertools.permutations(range(rank)))
-    elif name == "pads":
-        yield from _pads(now, rank - 2)
-    elif name in ("dilations", "strides") and rank > 2:
-        yield from ([n] * (rank - 2) for n in (1, 2, 3))
-        if now:
-            yield list(reversed(now))
+def _alternatives(case: NodeCase, name: str, now: Any, kind: Any) -> Iterator[Any]:
+    of = case.node.op_type, case.node.domain, name
+    yield from defaults(*of)
+    yield from _KNOWN.get(name, ())
+    types = onnx.defs.OpSchema.AttrType
+    if kind == types.INT:
+        yield from _integers(case, name, now)
+    elif kind == types.INTS:
+        yield from _integer_lists(case, name, now)
+    elif kind == types.STRING:
+        yield from choices(*of)
+    elif kind == types.STRINGS and now:
+        yield from _text_lists(now, choices(*of))
+    elif kind == types.FLOATS and now and len(now) <= _MAX_ENTRIES:
+        yield from _reordered(list(now))
+    elif kind == types.FLOAT and now is not None:
+        yield from (-now, now * 2, now / 2, now + 1, now - 1, 1 - now, 1 / now if now else 0.0, 0.0, 1.0)
+
+
+def _integers(case: NodeCase, name: str, now: int | None) -> Iterator[int]:
+    op, domain = case.node.op_type, case.node.domain
+    if is_flag(op, domain, name):
+        yield from (0, 1)
+    elif "axis" in name or name in ("batch_dims", "start", "end"):
+        ranks = [np.ndim(array) for array in case.inputs[:1]] + [np.ndim(case.truth)]
+        rank = max(ranks)
+        taken = (now or 0) % rank if rank else 0
+        yield from (axis for axis in range(rank) if axis != taken)
+    elif name in _TYPES:
+        yield from (int(kind) for kind in output_types(op, domain))
     else:
-        yield from _CHOICES.get(name, ())
+        yield from (0, 1)
+        if now is not None:
+            yield from (now + 1, now - 1, now * 2, now // 2, now + 2, now - 2, -now)
+        yield from range(2, 9)
+        yield from sorted({int(size) for array in case.inputs[:1] for size in np.shape(array)})
 
 
-def _pads(now: Any, axes: int) -> Iterator[list[int]]:
-    if axes < 1:
+def _integer_lists(case: NodeCase, name: str, now: Sequence[int] | None) -> Iterator[list[int] | None]:
+    rank = np.ndim(case.inputs[0]) if case.inputs and case.inputs[0] is not None else 0
+    yield None
+    if name == "perm":
+        if rank <= _MAX_PERM:
+            yield from (list(perm) for perm in itertools.permutations(range(rank)))
         return
-    flat = list(now or [0] * (2 * axes))
+    if name == "axes":
+        for count in dict.fromkeys((len(now or ()), *range(1, rank + 1))):
+            yield from ([*axes] for axes in itertools.combinations(range(rank), count))
+        return
+    spatial = max(rank - 2, 1)
+    flat = list(now) if now else [0 if "pad" in name else 1] * (2 * spatial if "pads" in name else spatial)
+    if "pads" in name and len(flat) % 2 == 0:
+        yield from _pads(flat)
+    yield from ([n] * len(flat) for n in (0, 1, 2, 3))
+    yield from _reordered(flat)
+    for step in (1, -1, 2, -2):
+        yield [n + step for n in flat]
+        for index in range(min(len(flat), _MAX_ENTRIES)):
+            yield [n + step if i == index else n for i, n in enumerate(flat)]
+    yield [2 * n for n in flat]
+
+
+def _reordered(flat: list[Any]) -> Iterator[list[Any]]:
+    yield flat[::-1]
+    yield [*flat[1:], *flat[:1]]
+    yield [*flat[-1:], *flat[:-1]]
+    for one, other in itertools.islice(itertools.combinations(range(len(flat)), 2), 64):
+        swapped = list(flat)
+        swapped[one], swapped[other] = swapped[other], swapped[one]
+        yield swapped
+
+
+def _text_lists(now: Sequence[str], words: Sequence[str]) -> Iterator[list[str]]:
+    for index in range(min(len(now), _MAX_ENTRIES)):
+        yield from ([word if i == index else old for i, old in enumerate(now)] for word in words)
+    yield from ([word] * len(now) for word in words)
+    yield from _reordered(list(now))
+
+
+def _pads(flat: list[int]) -> Iterator[list[int]]:
+    axes = len(flat) // 2
     before, after = flat[:axes], flat[axes:]
+    total = [b + a for b, a in zip(before, after, strict=True)]
     yield [*after, *before]
     yield [0] * (2 * axes)
-    total = [b + a for b, a in zip(before, after, strict=True)]
     yield [*(t // 2 for t in total), *(t - t // 2 for t in total)]
     yield [*(t - t // 2 for t in total), *(t // 2 for t in total)]
     yield [*total, *[0] * axes]
     yield [*[0] * axes, *total]
-    for place in range(axes):
+    yield [n for pair in zip(before, after, strict=True) for n in pair]
+    for axis in range(axes):
         for step in (1, -1):
             moved = list(flat)
-            moved[place] += step
-            moved[place + axes] -= step
+            moved[axis] += step
+            moved[axis + axes] -= step
             if min(moved) >= 0:
                 yield moved
+
+
+def fitted_attributes(case: NodeCase) -> Iterator[Hypothesis]:
+    """The same node with a number solved for, then with all of its numbers; a cause only if more elements differ."""
+    yield pause(ATTRIBUTE + NUMBER)
+    if np.asarray(case.target).dtype.kind != "f":
+        return
+    has = bound_attributes(case)
+    schema = canonical_schema(case.node.op_type, case.node.domain)
+    kinds = {name: attribute.type for name, attribute in schema.attributes.items()} if schema is not None else {}
+    names = [name for name in has if kinds[name] == onnx.defs.OpSchema.AttrType.FLOAT]
+    for name in names if is_overdetermined(case, 0) else ():
+        now = has[name]
+        starts = [[now], *([value] for value in GRID)] if now is not None else [[value] for value in GRID]
+        found = solve(case, lambda v, name=name: with_attributes({name: v[0]})(case), starts)  # type: ignore[misc]
+        for value in decimals(found[0]) if found else ():
+            if value != now:
+                yield changed_attributes(case, {name: value}, ATTRIBUTE + NUMBER + among(len(has)))
+    both = [name for name in names if has[name] is not None]
+    if len(both) > 1 and is_overdetermined(case, len(both)):
+        at = [float(has[name]) for name in both]
+        found = solve(case, lambda v: with_attributes(dict(zip(both, v, strict=True)))(case), [at])
+        values = {name: float(f"{value:.4g}") for name, value in zip(both, found or at, strict=True)}
+        changed = {name: value for name, value in values.items() if value != has[name]}
+        if changed:
+            yield changed_attributes(case, changed, ATTRIBUTE + NUMBER * len(changed))

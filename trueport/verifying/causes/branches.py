@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueport.reference.walk import Hypothesis, NodeCase
-from trueport.verifying.causes.hypothesis import text, with_inputs
+from trueport.verifying.causes.hypothesis import OPERAND, STRUCTURE, hypothesis, run_on, text, with_operand
 
 __all__ = ["other_branches"]
 
@@ -28,7 +28,7 @@ def _other_branch(case: NodeCase) -> Iterator[Hypothesis]:
     taken, other = ("then_branch", "else_branch") if condition else ("else_branch", "then_branch")
     words = f"it takes the other branch: {other}, the source takes {taken}"
     evidence = f"the condition is {condition}; the {other} gives the target's numbers on the same inputs"
-    yield Hypothesis("branch", words, with_inputs(case, [np.logical_not(case.inputs[0])]), evidence)
+    yield hypothesis(case, "branch", words, with_operand(0, np.logical_not), STRUCTURE / 2, evidence)
 
 
 def _other_steps(case: NodeCase) -> Iterator[Hypothesis]:
@@ -37,19 +37,22 @@ def _other_steps(case: NodeCase) -> Iterator[Hypothesis]:
         steps = int(trips)
         for step in (-1, 1):
             words = f"it makes 1 step {'less' if step < 0 else 'more'}: {steps + step}, the source makes up to {steps}"
-            yield Hypothesis("loop", words, with_inputs(case, [np.asarray(trips) + step, *case.inputs[1:]]))
+            on = with_operand(0, lambda trips, step=step: np.asarray(trips) + step)  # type: ignore[misc]
+            yield hypothesis(case, "loop", words, on, OPERAND)
     going = (
         "" if len(case.inputs) < 2 or case.inputs[1] is None else f"; the condition starts as {bool(case.inputs[1])}"
     )
     evidence = f"one step on what it was started with gives the target's numbers (trips: {text(trips)}{going})"
-    yield Hypothesis("loop", "its state is not carried from step to step", lambda: _first_step(case), evidence)
+    yield Hypothesis(
+        "loop", "its state is not carried from step to step", lambda: _first_step(case), evidence, bits=OPERAND + 1
+    )
 
 
 def _first_step(case: NodeCase) -> Any:
     """What one step gives: for the state its result, for what is collected that result in every step."""
     names = [value.name for value in case.node.outputs]
     place = names.index(case.output)
-    once = with_inputs(case, [np.asarray(1), *case.inputs[1:]])()
+    once = run_on(case, case.node, [np.asarray(1), *case.inputs[1:]])
     carried = len(case.inputs) - 2
     if place < carried:
         return once

@@ -1,51 +1,63 @@
-"""All rules, the direct evidence first, then hypotheses from the likely to the far-fetched."""
+"""All rules, and what is said where none of them explains a node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from trueport.errors import NoOracle
-from trueport.fidelity import EXACT, UNSUPPORTED, Verdict
+from trueport.fidelity import EXACT, UNSUPPORTED
 from trueport.mapping.registry import RECORDS, Registry
 from trueport.operators.record import Randomness
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.runtimes.base import Model
-from trueport.verifying.causes.attributes import fitted_attributes, other_attributes
+from trueport.verifying.causes.approximations import approximations, other_normalizations, other_roundings
+from trueport.verifying.causes.attributes import attribute_pairs, fitted_attributes, other_attributes
+from trueport.verifying.causes.bodies import inner_attributes
 from trueport.verifying.causes.branches import other_branches
-from trueport.verifying.causes.evidence import direct_evidence
+from trueport.verifying.causes.evidence import result_evidence, shape_evidence, weights_of_the_same_name
 from trueport.verifying.causes.hypothesis import Rule
-from trueport.verifying.causes.operands import other_indices, other_operands, other_weights
-from trueport.verifying.causes.operators import other_operators, passed_through
+from trueport.verifying.causes.numbers_of_operands import fitted_elements, fitted_operands, rounded_operands
+from trueport.verifying.causes.operands import other_indices, other_operands, other_outputs, other_weights
+from trueport.verifying.causes.operators import fitted_operators, other_operators, passed_through
 from trueport.verifying.causes.quantization import other_quantization
-from trueport.verifying.causes.shapes_of_error import error_patterns
+from trueport.verifying.causes.search import fewer_rows, fits, search
+from trueport.verifying.causes.shapes_of_error import error_patterns, narrow_arithmetic
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
+from trueport.verifying.causes.structure import differences, other_nodes, target_constants
 from trueport.verifying.causes.ties import near_ties
-from trueport.verifying.judge.output import judge
 from trueport.verifying.locate.first_node import Cause
 
 __all__ = ["explain", "fits"]
 
 RULES: tuple[Rule, ...] = (
+    differences,
     other_branches,
     passed_through,
     other_quantization,
     other_special_numbers,
+    other_outputs,
     other_operands,
     other_indices,
     other_attributes,
+    rounded_operands,
+    other_roundings,
+    other_normalizations,
+    approximations,
     other_operators,
     fitted_attributes,
+    fitted_operands,
+    fitted_operators,
+    fitted_elements,
+    inner_attributes,
+    attribute_pairs,
     error_patterns,
 )
+"""Each yields its hypotheses from the shortest description to the longest."""
 _ENOUGH = 3
-"""Explanations that are kept: several may fit, the first is the likeliest."""
-_WORK = 3000.0
-"""For all hypotheses of one node, counted so that two runs try the same ones; those beyond it stay untried."""
-_UNIT = 1e5
-"""Elements that go into a node per unit of work; a smaller node counts as one unit."""
+_TIPPED = frozenset({"constant", "dtype", "indices", "layout", "offset", "operand", "scale"})
+"""Kinds of which a small one tips a choice between nearly equal numbers, be it the cause or not."""
 
 
 def explain(
@@ -55,73 +67,40 @@ def explain(
     k: float,
     declarations: Registry = RECORDS,
     stored: Iterable[tuple[str, Any]] = (),
+    others: Callable[[], Sequence[NodeCase]] = tuple,
 ) -> tuple[Cause, ...]:
-    """Return the causes that fit, likeliest first; never empty.
+    """Return the causes that fit, the shortest description first; never empty.
 
-    ``declarations`` by which such targets are written; ``stored``: weights of the target's part, by its own names.
+    ``declarations`` by which such targets are written; ``stored``: weights of the target's part, by its own names;
+    ``others``: the same node on other inputs, which an explanation must hold on as well.
     """
-    found = [*direct_evidence(case, target), *declared(case, declarations, target.runtime)]
-    tried = 0
-    elements = sum(np.size(array) for array in case.inputs if isinstance(array, np.ndarray))
-    affordable = _WORK / max(1.0, elements / _UNIT)
-    for hypothesis in _hypotheses(case, stored):
-        if len(found) >= _ENOUGH or tried > affordable:
-            break
-        tried += 1
-        said = any(cause.what == hypothesis.what for cause in found)
-        if not said and fits(hypothesis, case, k):
-            found.append(_cause(hypothesis))
-    for last in (near_ties, unusual_numbers):
+    said = [*result_evidence(case), *declared(case, declarations, target.runtime)]
+    small = fewer_rows(case)
+    weights = sorted(weights_of_the_same_name(small, target), key=lambda one: one.bits)
+    constants = list(other_weights(small, [*stored, *target_constants(small)]))
+    rules = [iter(weights), iter(constants), *(rule(small) for rule in RULES)]
+    result = search(small, rules, k, others)
+    found = [*said, *_with_ties([_cause(one) for one in result.hypotheses], case)]
+    for last in (shape_evidence, narrow_arithmetic, unusual_numbers):
         found += list(last(case))[: max(0, _ENOUGH - len(found))]
     if not found:
-        found += [_cause(hypothesis) for hypothesis in other_order(case) if fits(hypothesis, case, k)]
-    return tuple(found) or (Cause("unknown", "unknown", f"none of {tried} hypotheses gives the target's numbers"),)
+        found += [_cause(one) for one in weights]
+    for rule in (other_order, other_nodes):
+        if not found:
+            found += [_cause(one) for one in rule(case) if fits(one, case, k)]
+    nothing = f"none of {result.tried} hypotheses gives the target's numbers"
+    return tuple(found) or (Cause("unknown", "unknown", nothing),)
+
+
+def _with_ties(found: list[Cause], case: NodeCase) -> list[Cause]:
+    """A choice between numbers that are nearly equal is likelier than operands or results of other numbers."""
+    ties = list(near_ties(case))
+    firm = [cause for cause in found if not ties or cause.kind not in _TIPPED]
+    return [*firm, *ties, *(cause for cause in found if cause not in firm)]
 
 
 def _cause(hypothesis: Hypothesis) -> Cause:
     return Cause(hypothesis.kind, hypothesis.what, hypothesis.evidence)
-
-
-def _hypotheses(case: NodeCase, stored: Iterable[tuple[str, Any]]) -> Iterator[Hypothesis]:
-    yield from other_weights(case, stored)
-    for rule in RULES:
-        yield from rule(case)
-
-
-def fits(hypothesis: Hypothesis, case: NodeCase, k: float) -> bool:
-    """Whether a hypothesis gives the target's numbers."""
-    try:
-        with np.errstate(all="ignore"):
-            predicted = hypothesis.predict()
-    except (NoOracle, ValueError, TypeError, IndexError):
-        return False  # no such node: the change does not fit its inputs
-    if np.shape(predicted) != np.shape(case.target):
-        return False
-    got = np.asarray(case.target)
-    if got.dtype.kind not in "fc" and got.dtype.name != "bfloat16":
-        return bool(np.asarray(predicted).dtype == got.dtype and np.array_equal(predicted, got))
-    plain = _as(predicted, got)
-    found = judge(case.output, [plain], got, np.asarray(predicted), _noisy(predicted, case), k=k)
-    return found.verdict == Verdict.FAITHFUL
-
-
-def _as(predicted: Any, got: np.ndarray) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return np.asarray(predicted).astype(got.dtype)
-
-
-def _noisy(predicted: Any, case: NodeCase) -> Sequence[Any]:
-    """The node's own noise, around what is predicted."""
-    if (
-        not isinstance(case.truth, np.ndarray)
-        or case.truth.dtype.kind != "f"
-        or case.truth.shape != np.shape(predicted)
-    ):
-        return ()
-    with np.errstate(all="ignore"):
-        errors = [run - case.truth for run in case.noisy if np.shape(run) == case.truth.shape]
-    # Where the truth is NaN or infinite its noise says nothing about another number in that place.
-    return [predicted + np.where(np.isfinite(error), error, 0) for error in errors]
 
 
 def other_order(case: NodeCase) -> Iterator[Hypothesis]:

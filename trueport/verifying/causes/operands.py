@@ -1,9 +1,10 @@
-"""Inputs that were taken otherwise: swapped, dropped, transposed, off by one; weights that are not the source's."""
+"""Operands taken in another way: left out, exchanged, permuted, shifted, scaled, rounded, or the target's constants."""
 
 from __future__ import annotations
 
+import functools
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,28 +12,47 @@ import numpy as np
 from trueport.reference.indices import readings
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.verifying.align.fingerprints import best_order
-from trueport.verifying.causes.hypothesis import formal, with_input, with_inputs
+from trueport.verifying.causes.hypothesis import (
+    OPERAND,
+    STRUCTURE,
+    Predict,
+    among,
+    formal,
+    hypothesis,
+    is_constant,
+    is_data,
+    run_on,
+    with_operand,
+    with_operands,
+)
+from trueport.verifying.causes.relation import relation
 
-__all__ = ["other_indices", "other_operands", "other_weights"]
+__all__ = ["other_indices", "other_operands", "other_outputs", "other_weights"]
 
 _MOST = 16
 """Constants of the target that are tried."""
-
 _MAX_RANK = 4
+_FEW = 64
+"""Integers of a constant that are changed one by one."""
+Change = Callable[[Any], Any]
 
 
 def other_operands(case: NodeCase) -> Iterator[Hypothesis]:
-    """The same node with one input, or a pair of them, taken in another way."""
-    yield from _swapped(case)
-    yield from _dropped(case)
+    """The same node with one input, or a pair of them, taken in another way; the shortest descriptions first."""
+    found = [*_swapped(case), *_moved_together(case)]
     for index, array in enumerate(case.inputs):
-        value = case.node.inputs[index]
-        if value is None or not isinstance(array, np.ndarray):
+        if not isinstance(array, np.ndarray):
             continue
-        name = formal(case.node, index)
-        if value.const_value is not None:
-            yield from _changed(case, index, name, array)
-        yield from _turned(case, index, name, array, weight=value.const_value is not None)
+        name, constant = formal(case.node, index), is_constant(case, index)
+        which = OPERAND + among(len(case.inputs))
+        listed = [
+            *_dropped(index, name, array, is_data=is_data(case, index)),
+            *_integers(name, array, constant),
+            *_orders(name, array),
+        ]
+        for number, (kind, words, change) in enumerate(listed):
+            found.append(hypothesis(case, kind, words, with_operand(index, change), which + among(number + 1)))
+    yield from sorted(found, key=lambda one: one.bits)
 
 
 def _swapped(case: NodeCase) -> Iterator[Hypothesis]:
@@ -40,88 +60,170 @@ def _swapped(case: NodeCase) -> Iterator[Hypothesis]:
     for a, b in itertools.combinations(present[:5], 2):
         one, other = case.inputs[a], case.inputs[b]
         if one.dtype == other.dtype and (one.shape == other.shape or {a, b} == {0, 1}):
-            inputs = list(case.inputs)
-            inputs[a], inputs[b] = other, one
             words = f"inputs {formal(case.node, a)} and {formal(case.node, b)} are swapped"
-            yield Hypothesis("swapped", words, with_inputs(case, inputs))
+            yield hypothesis(case, "swapped", words, _exchanged(a, b), OPERAND + among(len(present)))
 
 
-def _dropped(case: NodeCase) -> Iterator[Hypothesis]:
-    for index, array in enumerate(case.inputs):
-        if index == 0 or not isinstance(array, np.ndarray):
-            continue
-        name = formal(case.node, index)
-        yield Hypothesis("dropped", f"input {name} is ignored", with_input(case, index, None))
-        if array.dtype.kind in "fiu":
-            zeros, ones = np.zeros_like(array), np.ones_like(array)
-            yield Hypothesis("dropped", f"input {name} is taken as zero", with_input(case, index, zeros))
-            yield Hypothesis("dropped", f"input {name} is taken as one", with_input(case, index, ones))
-        elif array.dtype == bool:
-            kept = np.ones_like(array)
-            yield Hypothesis("dropped", f"the mask {name} is ignored", with_input(case, index, kept))
+def _exchanged(a: int, b: int) -> Predict:
+    def predict(case: NodeCase) -> Any:
+        inputs = list(case.inputs)
+        inputs[a], inputs[b] = inputs[b], inputs[a]
+        return run_on(case, case.node, inputs)
+
+    return predict
 
 
-def _changed(case: NodeCase, index: int, name: str, array: np.ndarray) -> Iterator[Hypothesis]:
-    if array.dtype.kind in "iu" and array.size <= 64:
-        for step in (1, -1):
-            moved = (array.astype(np.int64) + step).astype(array.dtype)
-            words = f"{name} is off by {step:+d}"
-            yield Hypothesis("constant", words, with_input(case, index, moved))
-        for place in range(min(array.size, 8)):
-            for step in (1, -1):
-                one = array.copy().ravel()
-                one[place] += np.asarray(step).astype(one.dtype)
-                words = f"element {place} of {name} is off by {step:+d}"
-                yield Hypothesis("constant", words, with_input(case, index, one.reshape(array.shape)))
+def _moved_together(case: NodeCase) -> Iterator[Hypothesis]:
+    """Constants that say where something begins and ends, off by the same."""
+    whole = [
+        i
+        for i, array in enumerate(case.inputs)
+        if i and isinstance(array, np.ndarray) and array.dtype.kind in "iu" and is_constant(case, i)
+    ]
+    for a, b in itertools.combinations(whole[:4], 2):
+        for step in (1, -1, 2, -2):
+            words = f"{formal(case.node, a)} and {formal(case.node, b)} are off by {step:+d}"
+            change = functools.partial(_plus, step=step)
+            yield hypothesis(case, "constant", words, with_operands({a: change, b: change}), OPERAND + 4)
+
+
+def _plus(array: Any, step: int) -> Any:
+    return (array.astype(np.int64) + step).astype(array.dtype)
+
+
+def _dropped(index: int, name: str, array: np.ndarray, *, is_data: bool) -> Iterator[tuple[str, str, Change]]:
+    if index:
+        yield "dropped", f"input {name} is ignored", lambda _: None
+    if array.dtype.kind in "fiu" and index:
+        yield "dropped", f"input {name} is taken as zero", np.zeros_like
+        yield "dropped", f"input {name} is taken as one", np.ones_like
+    if not is_data:
+        return
+    if array.dtype.kind in "fiu":
+        yield "operand", f"{name} is negated", np.negative
+        yield "operand", f"{name} is doubled", lambda a: a * np.asarray(2, a.dtype)
+        yield "operand", f"{name} is halved", lambda a: (a / 2).astype(a.dtype)
+    elif array.dtype == bool:
+        if index:
+            yield "dropped", f"the mask {name} is ignored", np.ones_like
+        yield "operand", f"{name} is inverted", np.logical_not
     if array.dtype.kind == "f":
-        for kind in ("float16", "bfloat16"):
-            narrow = _rounded(array, kind)
-            yield Hypothesis("dtype", f"{name} is rounded to {kind}", with_input(case, index, narrow))
+        yield "operand", f"the square root of {name} is taken", np.sqrt
+        yield "operand", f"{name} is squared", np.square
+        yield "operand", f"the reciprocal of {name} is taken", np.reciprocal
+        yield "operand", f"the magnitude of {name} is taken", np.abs
+        yield "operand", f"the logarithm of {name} is taken", np.log
+        yield "operand", f"the exponential of {name} is taken", np.exp
 
 
-def _turned(case: NodeCase, index: int, name: str, array: np.ndarray, *, weight: bool) -> Iterator[Hypothesis]:
-    """Transposed where the shape allows it, or flipped."""
-    if not 2 <= array.ndim <= _MAX_RANK:
+def _integers(name: str, array: np.ndarray, constant: bool) -> Iterator[tuple[str, str, Change]]:
+    if array.dtype.kind not in "iu":
+        return
+    for step in (1, -1, 2, -2):
+        yield "constant", f"{name} is off by {step:+d}", functools.partial(_plus, step=step)
+    if not constant or array.size > _FEW or array.size < 2:
+        return
+    for place in range(min(array.size, 16)):
+        for step in (1, -1, 2, -2):
+            words = f"element {place} of {name} is off by {step:+d}"
+            yield "constant", words, functools.partial(_plus_at, places={place: step})
+    if array.size <= 8:
+        for one, other in itertools.permutations(range(array.size), 2):
+            words = f"element {one} of {name} is off by +1, element {other} by -1"
+            yield "constant", words, functools.partial(_plus_at, places={one: 1, other: -1})
+
+
+def _plus_at(array: Any, places: dict[int, int]) -> Any:
+    flat = array.astype(np.int64).ravel()
+    for place, step in places.items():
+        flat[place] += step
+    return flat.reshape(array.shape).astype(array.dtype)
+
+
+def _orders(name: str, array: np.ndarray) -> Iterator[tuple[str, str, Change]]:
+    """Transposed where the shape allows it, reversed, rolled, reshaped from another order of axes."""
+    if not 1 <= array.ndim <= _MAX_RANK or array.size < 2:
         return
     for perm in itertools.permutations(range(array.ndim)):
-        if perm != tuple(range(array.ndim)) and array.transpose(perm).shape == array.shape:
-            words = f"{name} is transposed by {list(perm)}"
-            yield Hypothesis("layout", words, with_input(case, index, array.transpose(perm)))
-    if weight:
-        for axis in range(array.ndim):
-            flipped = np.flip(array, axis)
-            yield Hypothesis("layout", f"{name} is reversed along axis {axis}", with_input(case, index, flipped))
+        if perm == tuple(range(array.ndim)):
+            continue
+        turned = functools.partial(np.transpose, axes=perm)
+        if array.transpose(perm).shape == array.shape or array.ndim == 2:
+            yield "layout", f"{name} is transposed by {list(perm)}", turned
+        yield "layout", f"{name} is read with its axes in the order {list(perm)}", functools.partial(_reread, perm=perm)
+    for axis, size in enumerate(array.shape):
+        if size < 2:
+            continue
+        yield "layout", f"{name} is reversed along axis {axis}", functools.partial(np.flip, axis=axis)
+        for step in (1, -1):
+            words = f"{name} is shifted by {step:+d} along axis {axis}"
+            yield "layout", words, functools.partial(np.roll, shift=step, axis=axis)
+        for groups in (n for n in range(2, min(size, 9)) if size % n == 0):
+            words = f"{name} is interleaved in {groups} groups along axis {axis}"
+            yield "layout", words, functools.partial(_interleaved, axis=axis, groups=groups)
+            words = f"{name} has its {groups} groups along axis {axis} in reverse"
+            yield "layout", words, functools.partial(_groups_reversed, axis=axis, groups=groups)
+            for one, other in itertools.combinations(range(groups), 2) if groups <= 4 else ():
+                words = f"groups {one} and {other} of {groups} of {name} along axis {axis} are exchanged"
+                yield "layout", words, functools.partial(_exchanged_groups, axis=axis, groups=groups, pair=(one, other))
+        for one, other in itertools.islice(itertools.combinations(range(size), 2), _FEW):
+            words = f"elements {one} and {other} of {name} along axis {axis} are swapped"
+            yield "layout", words, functools.partial(_exchanged_groups, axis=axis, groups=size, pair=(one, other))
 
 
-def _rounded(array: np.ndarray, kind: str) -> np.ndarray:
-    import ml_dtypes
+def _reread(array: Any, perm: tuple[int, ...]) -> Any:
+    return array.transpose(perm).reshape(array.shape)
 
-    narrow = np.float16 if kind == "float16" else ml_dtypes.bfloat16
-    with np.errstate(all="ignore"):
-        return array.astype(narrow).astype(np.float64)
+
+def _split(array: Any, axis: int, groups: int) -> Any:
+    size = array.shape[axis]
+    return array.reshape(*array.shape[:axis], groups, size // groups, *array.shape[axis + 1 :])
+
+
+def _interleaved(array: Any, axis: int, groups: int) -> Any:
+    return _split(array, axis, groups).swapaxes(axis, axis + 1).reshape(array.shape)
+
+
+def _groups_reversed(array: Any, axis: int, groups: int) -> Any:
+    return np.flip(_split(array, axis, groups), axis).reshape(array.shape)
+
+
+def _exchanged_groups(array: Any, axis: int, groups: int, pair: tuple[int, int]) -> Any:
+    order = list(range(groups))
+    order[pair[0]], order[pair[1]] = order[pair[1]], order[pair[0]]
+    return np.take(_split(array, axis, groups), order, axis=axis).reshape(array.shape)
 
 
 def other_weights(case: NodeCase, stored: Iterable[tuple[str, Any]]) -> Iterator[Hypothesis]:
     """``stored``: constants of the target's part, by its names. One that differs counts if it explains the result."""
-    theirs = [(name, array) for name, array in stored if np.asarray(array).dtype.kind == "f"][:_MOST]
+    theirs = [(name, np.asarray(array)) for name, array in itertools.islice(stored, 4 * _MOST)]
     for index, value in enumerate(case.node.inputs):
-        if value is None or value.const_value is None or np.asarray(case.inputs[index]).dtype.kind != "f":
+        if value is None or value.const_value is None or np.asarray(case.inputs[index]).dtype.kind not in "fiu":
             continue
         mine = np.asarray(value.const_value.numpy())
-        for name, array in theirs:
-            found = best_order(mine, array) if mine.size > 1 else None
-            if found is None:
-                continue
-            other = np.transpose(array, np.argsort(found[0]))
-            differ = np.argwhere(other != mine)
-            if len(differ):
+        fitting = [(name, array) for name, array in theirs if array.dtype.kind == mine.dtype.kind][:_MOST]
+        for name, array in fitting:
+            other = _in_our_order(mine, array)
+            differ = np.argwhere(np.asarray(other != mine)) if other is not None else np.zeros((0, mine.ndim))
+            if other is not None and len(differ):
                 place = tuple(int(i) for i in differ[0])
-                words = f"weight {formal(case.node, index)} differs in {len(differ)} of {mine.size} elements"
+                how = relation(mine, other)
+                words = f"weight {formal(case.node, index)!r} differs in {len(differ)} of {mine.size} elements"
+                words += f": {how}" if how else ""
                 evidence = (
                     f"the target's {name!r}, put in its place, gives the target's numbers; "
                     f"first at {list(place)}: {other[place]!s}, the source has {mine[place]!s}"
                 )
-                yield Hypothesis("weight", words, with_input(case, index, other.astype(np.float64)), evidence)
+                wide = other.astype(np.asarray(case.inputs[index]).dtype)
+                change = functools.partial(lambda _, wide: wide, wide=wide)
+                yield hypothesis(case, "weight", words, with_operand(index, change), STRUCTURE + 1, evidence)
+
+
+def _in_our_order(mine: np.ndarray, array: np.ndarray) -> np.ndarray | None:
+    if mine.size == 1 or mine.dtype.kind != "f":
+        return array.reshape(mine.shape) if array.size == mine.size and array.shape in (mine.shape, ()) else None
+    found = best_order(mine, array)
+    return np.transpose(array, np.argsort(found[0])) if found is not None else None
 
 
 def other_indices(case: NodeCase) -> Iterator[Hypothesis]:
@@ -130,4 +232,30 @@ def other_indices(case: NodeCase) -> Iterator[Hypothesis]:
     for index, array in enumerate(case.inputs):
         if isinstance(array, np.ndarray):
             for words, moved in readings(formal(case.node, index), array, sizes):
-                yield Hypothesis("indices", words, with_input(case, index, moved))
+                again = functools.partial(_read_again, index=index, words=words, sizes=sizes)
+                bits = OPERAND + among(len(case.inputs))
+                yield hypothesis(case, "indices", words, functools.partial(_with, index=index, change=again), bits)
+                del moved
+
+
+def _with(case: NodeCase, index: int, change: Callable[[NodeCase], Any]) -> Any:
+    return run_on(case, case.node, [change(case) if i == index else array for i, array in enumerate(case.inputs)])
+
+
+def _read_again(case: NodeCase, index: int, words: str, sizes: set[int]) -> Any:
+    """The same way to read the indices; where it changes nothing, as they are."""
+    array = case.inputs[index]
+    return dict(readings(formal(case.node, index), array, sizes)).get(words, array)
+
+
+def other_outputs(case: NodeCase) -> Iterator[Hypothesis]:
+    """One of the node's outputs in the place of another."""
+    names = [value.name for value in case.node.outputs]
+    for place, name in enumerate(names) if len(names) > 1 else ():
+        if name != case.output:
+            words = f"output {names.index(case.output)} is output {place} of the node, they are exchanged"
+
+            def predict(case: NodeCase, place: int = place) -> Any:
+                return case.again(case.node, list(case.inputs))[place]
+
+            yield hypothesis(case, "swapped", words, predict, OPERAND + among(len(names)))

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from trueport.reference.walk import Hypothesis, NodeCase
-from trueport.verifying.causes.hypothesis import altered, formal, text, with_input
+from trueport.verifying.causes.hypothesis import (
+    ATTRIBUTE,
+    NUMBER,
+    OPERAND,
+    Predict,
+    formal,
+    hypothesis,
+    instead,
+    text,
+    with_attributes,
+    with_operand,
+)
 
 __all__ = ["AXIS", "ROUNDING", "SCALE", "ZERO_POINT", "other_quantization", "role"]
 
@@ -43,7 +55,8 @@ def other_quantization(case: NodeCase) -> Iterator[Hypothesis]:
         yield from _axes(case)
     if case.node.op_type == "QuantizeLinear" and not case.node.domain:
         for words, way in _WAYS.items():
-            yield Hypothesis(ROUNDING, f"{words}, the source rounds halves to even", lambda w=way: _quantized(case, w))  # type: ignore[misc]
+            on = functools.partial(_quantized, way=way)
+            yield hypothesis(case, ROUNDING, f"{words}, the source rounds halves to even", on, OPERAND + 2)
 
 
 def _zero_points(case: NodeCase, index: int, array: np.ndarray) -> Iterator[Hypothesis]:
@@ -55,7 +68,7 @@ def _zero_points(case: NodeCase, index: int, array: np.ndarray) -> Iterator[Hypo
         if np.array_equal(changed.astype(np.int64), other) and not np.array_equal(changed, array):
             step = int((other - wide).ravel()[0])
             words = f"{name} is off by {step:+d}: {text(changed)}, the source has {text(array)}"
-            yield Hypothesis(ZERO_POINT, words, with_input(case, index, changed))
+            yield hypothesis(case, ZERO_POINT, words, _replaced(index, changed), OPERAND + min(abs(step), 8) / 4)
 
 
 def _scales(case: NodeCase, index: int, array: np.ndarray) -> Iterator[Hypothesis]:
@@ -64,11 +77,16 @@ def _scales(case: NodeCase, index: int, array: np.ndarray) -> Iterator[Hypothesi
     for factor in factors:
         changed = array * factor
         words = f"{name} is {text(float(changed.ravel()[0]))}, the source has {text(float(array.ravel()[0]))}"
-        yield Hypothesis(SCALE, words, with_input(case, index, changed))
+        yield hypothesis(case, SCALE, words, _replaced(index, changed), NUMBER)
     if array.size > 1:
         words = f"one {name} for all channels: {text(float(array.ravel()[0]))}, the source has {array.size}"
         same = np.full_like(array, array.ravel()[0])
-        yield Hypothesis(AXIS, words, with_input(case, index, same))
+        yield hypothesis(case, AXIS, words, _replaced(index, same), OPERAND)
+
+
+def _replaced(index: int, array: np.ndarray) -> Predict:
+    """The operand as another constant."""
+    return with_operand(index, lambda _: array)
 
 
 def _factors(case: NodeCase) -> Iterator[float]:
@@ -116,9 +134,10 @@ def _spread(case: NodeCase) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def _quantized(case: NodeCase, way: Callable[[Any], Any]) -> Any:
     x, scale, zero = _spread(case)
-    target = np.asarray(case.target).dtype
-    info = np.iinfo(target)
-    return np.clip(way(x / scale) + zero, info.min, info.max).astype(target)
+    kind = case.node.outputs[0].dtype
+    own = np.dtype(kind.numpy()) if kind is not None else np.asarray(case.target).dtype
+    info = np.iinfo(own)
+    return instead(case, np.clip(way(x / scale) + zero, info.min, info.max).astype(own))
 
 
 def _axes(case: NodeCase) -> Iterator[Hypothesis]:
@@ -126,4 +145,5 @@ def _axes(case: NodeCase) -> Iterator[Hypothesis]:
     rank = np.ndim(case.inputs[0])
     for axis in range(rank):
         if axis != now % max(rank, 1):
-            yield Hypothesis(AXIS, f"scales go along axis {axis}, in the source along {now}", altered(case, axis=axis))
+            words = f"scales go along axis {axis}, in the source along {now}"
+            yield hypothesis(case, AXIS, words, with_attributes({"axis": axis}), ATTRIBUTE)

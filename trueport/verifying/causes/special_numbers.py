@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from trueport.reference.walk import Hypothesis, NodeCase
-from trueport.verifying.causes.hypothesis import formal, with_input
+from trueport.verifying.causes.hypothesis import OPERAND, formal, hypothesis, with_operand
 from trueport.verifying.locate.first_node import Cause
 
 __all__ = ["other_special_numbers", "unusual_numbers"]
@@ -23,14 +24,19 @@ def other_special_numbers(case: NodeCase) -> Iterator[Hypothesis]:
         if not isinstance(array, np.ndarray) or array.dtype.kind != "f":
             continue
         name = formal(case.node, index)
-        for kind, words, where, other in _exchanges(array):
+        for kind, words, where, _ in _exchanges(array):
             if np.any(where):
                 place = [int(i) for i in np.argwhere(where)[0]]
                 evidence = (
                     f"{int(np.sum(where))} such elements, first at {place}; so taken it gives the target's numbers"
                 )
-                changed = np.where(where, other, array)
-                yield Hypothesis(kind, f"{words} in {name}", with_input(case, index, changed), evidence)
+                on = with_operand(index, functools.partial(_exchanged, words=words))
+                yield hypothesis(case, kind, f"{words} in {name}", on, OPERAND - 2, evidence)
+
+
+def _exchanged(array: np.ndarray, words: str) -> np.ndarray:
+    where, other = next((where, other) for _, said, where, other in _exchanges(array) if said == words)
+    return np.where(where, other, array)
 
 
 def _exchanges(array: np.ndarray) -> Iterator[tuple[str, str, Any, Any]]:

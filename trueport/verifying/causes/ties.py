@@ -9,7 +9,7 @@ import numpy as np
 
 from trueport.errors import NoOracle
 from trueport.reference.walk import NodeCase
-from trueport.verifying.causes.hypothesis import with_inputs
+from trueport.verifying.causes.hypothesis import run_on
 from trueport.verifying.locate.first_node import Cause
 
 __all__ = ["near_ties"]
@@ -61,7 +61,7 @@ def _drawn(case: NodeCase, generator: np.random.Generator) -> Any:
             inputs.append(array)
     try:
         with np.errstate(all="ignore"):
-            return with_inputs(case, inputs)()
+            return run_on(case, case.node, inputs)
     except NoOracle:
         return None
 

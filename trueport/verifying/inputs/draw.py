@@ -36,6 +36,11 @@ def _signal(rng: Rng, shape: Shape) -> np.ndarray:
     return np.clip((total + 1) / 2, 0, 1) if image else np.clip(total, -1, 1)
 
 
+def _by_row(rng: Rng, shape: Shape, low: float, high: float) -> np.ndarray:
+    """One number per row, spread over the row."""
+    return rng.uniform(low, high, size=[*shape[:1], *[1] * len(shape[1:])])
+
+
 STRATEGIES: Mapping[str, Draw] = {
     "normal": lambda rng, shape: rng.normal(size=shape),
     "boundaries": lambda rng, shape: rng.normal(size=shape),
@@ -47,6 +52,7 @@ STRATEGIES: Mapping[str, Draw] = {
     "powers of two": lambda rng, shape: rng.choice([-1.0, 1.0], size=shape) * 2.0 ** rng.integers(-6, 4, size=shape),
     "zeros": lambda rng, shape: np.zeros(shape),
     "ones": lambda rng, shape: np.ones(shape),
+    "large": lambda rng, shape: rng.normal(size=shape) * 10.0 ** _by_row(rng, shape, 1, 3.5),
 }
 """How floats are drawn, by name; `boundaries` are mixed in where the graph has some."""
 
@@ -86,7 +92,7 @@ def draw(
     """An array for one input; ``sizes`` are those of the open dims that hints name."""
     target = numpy_dtype(dtype)
     if dtype == ir.DataType.STRING:
-        return np.array(rng.choice(list(_WORDS), size=shape), dtype=object)
+        return np.array(rng.choice(list(dict.fromkeys([*_WORDS, *hints.texts])), size=shape), dtype=object)
     if hints.role == "shape":
         return _reshaping(rng, shape).astype(target)
     if hints.role in _ROLES:
@@ -150,9 +156,32 @@ def _integers(
         return rng.choice([0, top - 1], size=shape) if strategy == "boundaries" else rng.integers(0, top, size=shape)
     if dtype in (ir.DataType.INT8, ir.DataType.UINT8) and strategy not in _INTEGERS and not hints.divides:
         return rng.integers(int(info.min), int(info.max) + 1, size=shape)  # quantized numbers, pixels
+    if strategy == "large" and not hints.bounded:
+        return _large_integers(rng, shape, int(info.min), int(info.max))
     low, high = (1, 5) if hints.divides else _INTEGERS.get(strategy, (0, 2))
     low = max(low, int(info.min))
-    return rng.integers(low, max(min(high, int(info.max) + 1), low + 1), size=shape)
+    small = rng.integers(low, max(min(high, int(info.max) + 1), low + 1), size=shape)
+    if strategy != "boundaries" or not hints.boundaries or hints.divides:
+        return small
+    points = [number for number in hints.boundaries if number == int(number) and info.min < number < info.max]
+    near = rng.choice(points or [0], size=shape).astype(np.int64) + rng.integers(-1, 2, size=shape)
+    return np.where(rng.uniform(size=shape) < 0.75, np.clip(near, int(info.min), int(info.max)), small)
+
+
+_LARGEST_POWER = 31
+"""Products of two such integers still fit into 64 bits."""
+
+
+def _large_integers(rng: Rng, shape: Shape, low: int, high: int) -> np.ndarray:
+    """All magnitudes alike, of both signs where the type has both; half of the range of narrower types at most."""
+    power = min(_LARGEST_POWER, high.bit_length() - 1)
+    sizes = np.asarray(2.0 ** rng.uniform(2, power, size=shape))
+    top = 2.0 ** rng.uniform(power - 0.5, power, size=shape)
+    sizes = np.asarray(np.floor(np.where(rng.uniform(size=shape) < 0.5, top, sizes)))
+    signs = np.asarray(rng.choice([-1, 1] if low < 0 else [1], size=shape))
+    if shape:  # sums of the first row do not cancel, and exceed a type of half the width
+        signs[:1], sizes[:1] = 1, np.floor(top[:1])
+    return np.asarray(sizes * signs).astype(np.int64)
 
 
 def _smallest(dims: Sequence[int | str], sizes: Mapping[str, int]) -> int | None:

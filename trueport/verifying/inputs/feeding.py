@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
 import onnx_ir as ir
 
+from trueport.errors import NoOracle, TrueportError
+from trueport.ir.ports import Port
 from trueport.reference.base import Oracle
 from trueport.reference.onnx.oracle import OnnxOracle
+from trueport.reference.tensorflow.oracle import TensorflowOracle
+from trueport.reference.torch.oracle import TorchOracle
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.inputs.data import Data, named_samples
 from trueport.verifying.inputs.hints import Hints, graph_hints
 from trueport.verifying.inputs.pairing import PairedModel
-from trueport.verifying.inputs.plan import Plan, make_inputs, plan_inputs
+from trueport.verifying.inputs.plan import PLAN, Plan, Sample, make_inputs, plan_inputs
+from trueport.verifying.inputs.probing import Prober
+from trueport.verifying.inputs.size_candidates import SizedGraph, sized_by
 from trueport.verifying.inputs.sizes import Dims, open_dims
-from trueport.verifying.verify import accepts
 
 __all__ = ["Feeding", "conversion_inputs", "feed"]
 
+_NOT_EMPTY = frozenset({"tensorflow", "tflite"})
+"""Runtimes that are given no empty batch: TensorFlow's oneDNN convolutions return it in the shape of their input,
+which is not the model's fault, and TFLite's interpreter takes no empty tensors."""
+_MOST_OPERATIONS = 600
+"""Operations of a TensorFlow function that are translated to look at what it does with its inputs."""
 _QUICK = 2
 """Sets for a first look: ordinary numbers at the smallest sizes, and the graph's boundaries at other sizes."""
 _QUICK_DYNAMIC = 3
@@ -46,7 +57,22 @@ def feed(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> 
     if asked.data is not None:
         return named_samples(asked.data, source.inputs, asked.samples)
     plan = _plan(asked, source, target, oracle)
-    return chain(plan.samples(asked.samples), plan.specials() if asked.special else ())
+    if not asked.special:
+        return plan.samples(asked.samples)
+    beyond = plan.beyond(Prober(source))
+    return chain(plan.samples(asked.samples), beyond, _empty(plan, target, oracle), plan.specials())
+
+
+def _empty(plan: Plan, target: PairedModel, oracle: Oracle) -> Iterator[Sample]:
+    """Yield a set with an empty batch, where the source takes it and there is a reference for it."""
+    if plan.sizes.empty is None or target.runtime in _NOT_EMPTY:
+        return
+    feeds = plan.sample(len(PLAN), PLAN[0], plan.sizes.empty)
+    try:
+        oracle.run(feeds)
+    except NoOracle:  # the evaluators do not know what every operator makes of nothing
+        return
+    yield feeds
 
 
 def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) -> Iterable[Mapping[str, Any]]:
@@ -54,7 +80,8 @@ def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) 
     if data is not None:
         return named_samples(data, source.inputs)
     samples = _QUICK_DYNAMIC if open_dims(source.inputs) else _QUICK
-    return make_inputs(source.inputs, graph, samples=samples, accepts=lambda feeds: accepts(source, feeds))
+    with closing(Prober(source)) as prober:
+        return make_inputs(source.inputs, graph, samples=samples, accepts=prober, beyond=1)
 
 
 def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> Plan:
@@ -62,21 +89,51 @@ def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) ->
     shapes = {port.name: port.shape for port in target.inputs}
     ports = [replace(port, shape=shapes[port.name]) for port in source.inputs]
     graph, hints = _looked_up(target, oracle)
-    return plan_inputs(
-        ports,
-        graph,
-        seed=asked.seed,
-        dims=asked.dims,
-        accepts=lambda feeds: accepts(source, feeds),
-        rows=asked.samples,
-        hints=hints,
-    )
+    with closing(Prober(source)) as prober:
+        return plan_inputs(
+            ports,
+            graph,
+            seed=asked.seed,
+            dims=asked.dims,
+            accepts=prober,
+            rows=asked.samples,
+            hints=hints,
+            graphs=_graphs(ports, target, oracle),
+        )
+
+
+def _graphs(ports: Sequence[Port], target: PairedModel, oracle: Oracle) -> list[SizedGraph]:
+    """The source's graph and an ONNX target's: what only the target cuts, pads or divides is worth a size as well."""
+    shapes = {port.name: sized_by(port) for port in ports if port.kind == "tensor" and port.shape is not None}
+    found = [SizedGraph(oracle.model.graph, shapes)] if isinstance(oracle, OnnxOracle) else []
+    if isinstance(target.model, OnnxRuntimeModel):
+        own = {
+            pairing.target: tuple(shapes[pairing.source][axis] for axis in pairing.perm or range(rank))
+            for pairing in target.input_pairs
+            if (rank := len(shapes.get(pairing.source, ())))
+        }
+        found.append(SizedGraph(target.model.graph(), own, decides=False))
+    return found
+
+
+def _graph(oracle: Oracle) -> ir.Graph | None:
+    """Return the source in ONNX's operators; it only suggests inputs, and is never taken for the reference."""
+    if isinstance(oracle, OnnxOracle):
+        return oracle.model.graph
+    try:
+        if isinstance(oracle, TensorflowOracle):
+            small = len(oracle.captured.graph.get_operations()) <= _MOST_OPERATIONS
+            return oracle.in_onnx(oracle.captured).graph if small else None
+        return oracle.in_onnx().model.graph if isinstance(oracle, TorchOracle) else None
+    except TrueportError:  # it has an operator that ONNX can't express
+        return None
 
 
 def _looked_up(target: PairedModel, oracle: Oracle) -> tuple[ir.Graph | None, Mapping[str, Hints]]:
     """The source's graph and what it does with its inputs; an ONNX target's where the source has none to look at."""
-    if isinstance(oracle, OnnxOracle):
-        return oracle.model.graph, graph_hints(oracle.model.graph)
+    own = _graph(oracle)
+    if own is not None:
+        return own, graph_hints(own)
     if not isinstance(target.model, OnnxRuntimeModel):
         return None, {}
     graph = target.model.graph()

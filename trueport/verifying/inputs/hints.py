@@ -14,7 +14,7 @@ import onnx_ir as ir
 
 from trueport.ir.build import known_array
 from trueport.ir.marks import borders_are_open
-from trueport.operators.record import Decision, Role, Trait
+from trueport.operators.record import Decision, Kind, Role, Sizing, Trait
 from trueport.operators.table import facts_of
 
 __all__ = ["Hints", "graph_hints", "hints_of"]
@@ -40,6 +40,18 @@ class Hints:
     """the dims of the tensor that it gives a new size to: with these it keeps its own"""
     role: str = ""
     """the part it plays as a parameter (`shape`, `start`, …), which not every number can"""
+    texts: list[str] = field(default_factory=list)
+    """strings that it is compared with or looked up among"""
+    free: bool = False
+    """whether it is known to become no size, no number of steps and no parameter, whatever is computed of it"""
+    tests: list[str] = field(default_factory=list)
+    """operators that test it for NaN or infinity, in the order of the graph"""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether it is an index, a length, a divisor or a parameter."""
+        known = (self.indices_below, self.lengths_to, self.sizes, self.role, self.divides)
+        return any(known) or not self.free
 
     @property
     def fixed(self) -> bool:
@@ -63,8 +75,57 @@ def hints_of(value: ir.Value) -> Hints:
             _LEARN[role](node, hints)
         if operator.decides is not None and index in operator.decides.inputs:
             hints.boundaries += _boundaries(node, operator.decides)
-    del hints.boundaries[_MAX_BOUNDARIES:]
+        hints.boundaries += _signed_zeros(node, index)
+        hints.texts += _texts(node)
+    del hints.boundaries[_MAX_BOUNDARIES:], hints.texts[_MAX_BOUNDARIES:]
+    hints.free, hints.tests = _fate(value)
     return hints
+
+
+_TESTS = frozenset({"IsNaN", "IsInf"})
+
+
+def _fate(value: ir.Value) -> tuple[bool, list[str]]:
+    """Return whether nothing computed of a value is a parameter, and which tests for NaN and infinity it meets."""
+    waiting, seen, free, tests = [value], {value}, True, []
+    while waiting:
+        for node, index in waiting.pop().uses():
+            operator = facts_of(node)
+            if operator.kind is Kind.SHAPE:
+                continue
+            known = operator.is_known and not operator.role(index).is_parameter
+            free &= known and operator.sizing is not Sizing.STEPS
+            if node.op_type in _TESTS and not node.domain:
+                tests.append(node.op_type)
+            made = [made for made in node.outputs if made not in seen and (made.dtype is None or _counts(made))]
+            seen.update(made)
+            waiting += made
+    return free, tests
+
+
+def _counts(value: ir.Value) -> bool:
+    return value.dtype is not ir.DataType.BOOL
+
+
+def _signed_zeros(node: ir.Node, index: int) -> Iterator[float]:
+    """Yield both zeros for what is divided by: their quotients are infinities of both signs."""
+    if node.op_type == "Reciprocal" or (node.op_type == "Div" and index == 1):
+        yield from (0.0, -0.0)
+
+
+def _texts(node: ir.Node) -> Iterator[str]:
+    for name in ("keys_strings", "cats_strings"):
+        if name in node.attributes:
+            yield from (text.decode() if isinstance(text, bytes) else text for text in node.attributes[name].value)
+    if node.op_type == "Equal":
+        for other in node.inputs:
+            array = known_array(other)
+            if array is not None and array.dtype.kind == "O" and array.size <= _MAX_BOUNDARIES:
+                yield from (_decoded(text) for text in array.ravel())
+
+
+def _decoded(text: object) -> str:
+    return text.decode() if isinstance(text, bytes) else str(text)
 
 
 def _users(value: ir.Value) -> Iterator[tuple[ir.Node, int]]:

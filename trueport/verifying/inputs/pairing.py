@@ -127,6 +127,11 @@ class PairedModel(Model):
         return {p.target: p.source for p in self._inputs}
 
     @property
+    def input_pairs(self) -> Sequence[Pairing]:
+        """Which input of the source is which of the target."""
+        return self._inputs
+
+    @property
     def notes(self) -> list[str]:
         """What was matched other than by its plain name."""
         return [str(p) for p in (*self._inputs, *self._outputs) if p.perm or p.source != p.target]

@@ -15,10 +15,15 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.ir.ports import Port, make_ports
+from trueport.ir.schemas import CANONICAL_OPSETS
+from trueport.verifying.coverage.tally import Seen
 from trueport.verifying.inputs.composites import INNER_SIZES, find_composites
 from trueport.verifying.inputs.draw import SPECIAL, draw, is_float
 from trueport.verifying.inputs.hints import Hints, graph_hints
-from trueport.verifying.inputs.sizes import Dims, Sizes, dim_key, plan_sizes
+from trueport.verifying.inputs.probing import Accepts, Answer, ask
+from trueport.verifying.inputs.reach.search import Reach
+from trueport.verifying.inputs.size_candidates import SizedGraph, sized_by
+from trueport.verifying.inputs.sizes import Dims, Sizes, dim_key, open_dims, plan_sizes
 
 __all__ = ["PLAN", "Plan", "Sample", "graph_ports", "make_inputs", "plan_inputs"]
 
@@ -40,17 +45,33 @@ PLAN = (
 """What is drawn, in this order: the first few are what a quick look takes."""
 
 
+_BEYOND = 4
+_LARGE = 1
+_FIRST_LARGE, _FIRST_TESTED, _FIRST_SEARCHED = 100, 200, 300
+"""Numbers of samples by which their random numbers differ from all others'."""
+
+
 class Sample(dict[str, Any]):
     """Inputs by name, and how they were drawn."""
 
     about: str
     special: bool
     """whether it holds NaN, infinities or denormals: such are judged apart"""
+    bold: bool
+    """whether it may be more than the source takes: then it is dropped, and not counted"""
+    tested: bool
+    """whether it holds NaN or infinities that the source's graph tests for: what comes out finite is ordinary"""
+    seen: Seen | None
+    """what it reaches in the source's graph; None where that is not known"""
 
-    def __init__(self, feeds: Feeds, about: str = "", *, special: bool = False) -> None:
+    def __init__(
+        self, feeds: Feeds, about: str = "", *, special: bool = False, bold: bool = False, tested: bool = False
+    ) -> None:
         super().__init__(feeds)
         self.about = about
         self.special = special
+        self.bold, self.tested = bold, tested
+        self.seen = None
 
 
 @dataclass(frozen=True)
@@ -63,11 +84,56 @@ class Plan:
     seed: int
     inner: Sequence[int]
     """sizes to give the inner axes of sparse tensors"""
+    reach: Reach | None = None
+    """counts what samples reach in the source's graph, and looks for others; None where no graph is known"""
 
     def samples(self, count: int | None = None) -> Iterator[Sample]:
         """Ordinary numbers; as many sets as the plan has, or ``count``."""
         for index in range(len(PLAN) if count is None else count):
-            yield self.sample(index, PLAN[index % len(PLAN)], self.sizes.row(index))
+            yield self._seen(self.sample(index, PLAN[index % len(PLAN)], self.sizes.row(index)))
+
+    def beyond(self, accepts: Accepts | None = None, most: int = _BEYOND, large: int = _LARGE) -> Iterator[Sample]:
+        """Sets for what the others did not reach: tested NaN and infinities, large numbers, and what is solved for.
+
+        They come after :meth:`samples`: what these reached is not looked for again. ``most``: how many are solved
+        for; ``large``: how many hold large numbers. ``accepts`` tells whether the source takes inputs.
+        """
+        yield from self._tested()
+        for turn in range(large):
+            index = _FIRST_LARGE + turn
+            sample = self.sample(index, "large", self.sizes.row(1 + turn))
+            if self.reach is None or self.reach.stays_finite(sample):
+                sample.bold = True
+                yield self._seen(sample)
+        if self.reach is not None:
+            for found in self.reach.search(self._base, _takes(accepts), most):
+                sample = Sample(found.feeds, f"reaches more ({found.how})", bold=True)
+                sample.seen = found.seen
+                yield sample
+
+    def _tested(self) -> Iterator[Sample]:
+        """NaN and infinities, in inputs that the graph tests for them."""
+        for index, (strategy, test) in enumerate((("NaN", "IsNaN"), ("infinity", "IsInf")), _FIRST_TESTED):
+            named = {name for name, hints in self.hints.items() if test in hints.tests}
+            if not any(port.name in named and is_float(port.element) for port in self.ports):
+                continue
+            plain = self.sample(index, "normal", self.sizes.row(1))
+            strewn = self.sample(index, strategy, self.sizes.row(1))
+            feeds = {name: strewn[name] if name in named else plain[name] for name in plain}
+            yield self._seen(Sample(feeds, f"{strategy} where it is tested for", tested=True))
+
+    def _base(self, index: int, rows: int) -> Sample:
+        """Ordinary inputs to begin a search with; open batches have at least so many rows."""
+        sizes = dict(self.sizes.row(1))
+        sizes |= {
+            name: max(sizes.get(name, 1), rows) for name, batch in open_dims(self.ports).items() if batch and rows
+        }
+        return self.sample(_FIRST_SEARCHED + index, "normal", sizes)
+
+    def _seen(self, sample: Sample) -> Sample:
+        if self.reach is not None:
+            sample.seen = self.reach.look(sample)
+        return sample
 
     def specials(self) -> Iterator[Sample]:
         """Sets with NaN, infinities and denormals; none where no input can hold them."""
@@ -104,22 +170,44 @@ def plan_inputs(
     *,
     seed: int = 0,
     dims: Dims | None = None,
-    accepts: Callable[[Feeds], bool] | None = None,
+    accepts: Accepts | None = None,
     rows: int | None = None,
     hints: Mapping[str, Hints] | None = None,
+    graphs: Sequence[SizedGraph] | None = None,
 ) -> Plan:
     """Plan the inputs of a model with these ports.
 
     ``graph``: what its inputs are looked up in, under the ports' names; ``hints`` where the names differ.
     ``accepts`` tells whether the source takes inputs: with it, sizes are looked for that it does take.
-    ``rows``: how many different rows of sizes are wanted at most.
+    ``rows``: how many different rows of sizes are wanted at most. ``graphs``: what sizes matter to, by default
+    ``graph``.
     """
     learned = hints if hints is not None else graph_hints(graph) if graph is not None else {}
     inner = _table_sizes(graph)
     sized = [port for port in ports if port.name not in _part_names(ports)]
     plain = Plan(tuple(ports), learned, Sizes(({},)), seed, inner)
-    tried = None if accepts is None else lambda sizes: accepts(plain.sample(0, "normal", sizes))
-    return Plan(tuple(ports), learned, plan_sizes(sized, dims, tried, rows), seed, inner)
+
+    def tried(sizes: Mapping[str, int], *, apart: bool = False) -> Answer:
+        return Answer(True) if accepts is None else ask(accepts, plain.sample(0, "normal", sizes), apart=apart)
+
+    if graphs is None:
+        graphs = [SizedGraph(graph, {port.name: sized_by(port) for port in sized})] if graph is not None else []
+    sizes = plan_sizes(sized, dims, tried if accepts is not None else None, rows, graphs)
+    return Plan(tuple(ports), learned, sizes, seed, inner, _reach(ports, graph, learned))
+
+
+def _reach(ports: Sequence[Port], graph: ir.Graph | None, hints: Mapping[str, Hints]) -> Reach | None:
+    """Return what counts in the graph; None where it can't be evaluated: another opset, other inputs."""
+    if graph is None or any(CANONICAL_OPSETS.get(name, at) != at for name, at in graph.opset_imports.items()):
+        return None
+    named = {value.name for value in graph.inputs if value.name not in graph.initializers}
+    if named != {port.name for port in ports} or any(port.kind != "tensor" for port in ports):
+        return None
+    return Reach(graph, [name for name, known in hints.items() if known.bounded])
+
+
+def _takes(accepts: Accepts | None) -> Callable[[Feeds], bool]:
+    return (lambda feeds: True) if accepts is None else lambda feeds: bool(accepts(feeds))
 
 
 def make_inputs(
@@ -129,11 +217,13 @@ def make_inputs(
     seed: int = 0,
     samples: int | None = None,
     dims: Dims | None = None,
-    accepts: Callable[[Feeds], bool] | None = None,
+    accepts: Accepts | None = None,
+    beyond: int = 0,
 ) -> list[Sample]:
-    """Inputs of ordinary numbers; see :func:`plan_inputs`."""
+    """Inputs of ordinary numbers, and at most ``beyond`` sets for what these do not reach; see :func:`plan_inputs`."""
     plan = plan_inputs(ports, graph, seed=seed, dims=dims, accepts=accepts, rows=samples)
-    return list(plan.samples(samples))
+    made = list(plan.samples(samples))
+    return [*made, *plan.beyond(accepts, beyond, 0)] if beyond else made
 
 
 def graph_ports(graph: ir.Graph) -> tuple[Port, ...]:

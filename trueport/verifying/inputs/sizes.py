@@ -1,24 +1,22 @@
-"""Sizes of open dims: one, primes that differ from dim to dim, larger ones; the user's own where they are given."""
+"""Sizes of dynamic dims: those that reach most of what the source treats differently; the user's own."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from trueport.errors import UsageError
 from trueport.ir.ports import Port
+from trueport.verifying.inputs.size_candidates import Candidates, SizedGraph, dim_key
+from trueport.verifying.inputs.size_plan import RowPlanner, Trial
 
 __all__ = ["Dims", "Sizes", "dim_key", "open_dims", "plan_sizes"]
 
 Dims = Mapping[str, Sequence[int]]
 """Sizes by the name of a dim; a ``range`` is a bound: both ends are used, and a prime between them."""
 
-_ROWS = ((1, 1, 1, 1, 1), (3, 5, 7, 2, 11), (7, 23, 17, 13, 19), (2, 4, 3, 6, 5), (8, 7, 9, 5, 6))
-"""Sizes by row and dim. The first row is the smallest; in the others no two dims are alike, so that an axis taken for
-another shows. The third has odd sizes large enough that a fraction of one, rounded in another way, shows as well."""
-_SCALED_ROWS = ((1, 1, 1, 1, 1), (1, 2, 1, 2, 1), (2, 1, 2, 1, 2))
-_SCALES = (1, 8, 32, 64, 128, 224)
-"""Many networks refuse small inputs: what is tried for all dims but the batch, until the source takes it."""
+_ROWS = (1, 3, 7, 2, 8)
+"""Sizes by row where nothing is known of what the source takes."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +24,15 @@ class Sizes:
     """A size for every open dim, for one sample after the other."""
 
     rows: tuple[Mapping[str, int], ...]
+    refused: tuple[str, ...] = ()
+    """what the source said of sizes that it does not take"""
+    unreached: tuple[str, ...] = ()
+    """what the graph treats differently only with other sizes"""
+    empty: Mapping[str, int] | None = None
+    """those of an empty batch, where the source takes it"""
 
     def row(self, index: int) -> Mapping[str, int]:
         return self.rows[index % len(self.rows)]
-
-
-def dim_key(port: Port, axis: int) -> str:
-    """What a dim without a name is called: those of one place are taken to be one and the same."""
-    dim = (port.shape or ())[axis]
-    return dim if isinstance(dim, str) else f"axis {axis}"
 
 
 def open_dims(ports: Sequence[Port]) -> dict[str, bool]:
@@ -51,49 +49,27 @@ def open_dims(ports: Sequence[Port]) -> dict[str, bool]:
 def plan_sizes(
     ports: Sequence[Port],
     dims: Dims | None,
-    accepts: Callable[[Mapping[str, int]], bool] | None = None,
+    tried: Trial | None = None,
     wanted: int | None = None,
+    graphs: Sequence[SizedGraph] = (),
 ) -> Sizes:
     """Rows of sizes that the source takes.
 
-    ``accepts`` tries one of them; without it nothing is known, and all dims of a row have one size, which is refused
-    least. ``wanted``: how many rows at most.
+    ``tried`` tries one of them; without it nothing is known, and all dims of a row have one size, which is refused
+    least. ``wanted``: how many rows at most. ``graphs``: the source's, and others that sizes may matter to.
     """
     known = open_dims(ports)
     given = {_resolved(name, ports, known): _choices(name, sizes) for name, sizes in (dims or {}).items()}
-    chosen = _accepted(known, given, accepts, wanted) if accepts is not None and known else None
-    return Sizes(tuple(chosen or _rows(known, given, 1, distinct=accepts is not None)[:wanted]))
+    if tried is None or not known:
+        return Sizes(tuple(_rows(known, given)[:wanted]))
+    found = RowPlanner(Candidates(known, given, graphs, ports), tried, wanted).run()
+    return Sizes(tuple(found.rows), tuple(found.refused), tuple(found.unreached), found.empty)
 
 
-def _accepted(
-    known: Mapping[str, bool],
-    given: Mapping[str, Sequence[int]],
-    accepts: Callable[[Mapping[str, int]], bool],
-    wanted: int | None,
-) -> list[Mapping[str, int]] | None:
-    """Dims that differ before dims that are alike, small before large; where most are refused, whatever is taken."""
-    most: list[Mapping[str, int]] = []
-    for scale in _SCALES if set(known) - set(given) else _SCALES[:1]:
-        for distinct in (True, False):
-            rows = _rows(known, given, scale, distinct=distinct)[:wanted]
-            taken = [row for row in rows if accepts(row)]
-            if len(taken) > len(rows) / 2:
-                return taken
-            most = max(most, taken, key=len)
-    return most or None
-
-
-def _rows(
-    known: Mapping[str, bool], given: Mapping[str, Sequence[int]], scale: int, *, distinct: bool
-) -> list[Mapping[str, int]]:
-    table = _ROWS if scale == 1 else _SCALED_ROWS
+def _rows(known: Mapping[str, bool], given: Mapping[str, Sequence[int]]) -> list[Mapping[str, int]]:
     found: list[Mapping[str, int]] = []
-    for index in range(max([len(table), *(len(sizes) for sizes in given.values())])):
-        row = table[index % len(table)]
-        own = {
-            key: row[place % len(row) if distinct else 0] * (1 if batch else scale)
-            for place, (key, batch) in enumerate(known.items())
-        }
+    for index in range(max([len(_ROWS), *(len(sizes) for sizes in given.values())])):
+        own = dict.fromkeys(known, _ROWS[index % len(_ROWS)])
         own |= {key: sizes[index % len(sizes)] for key, sizes in given.items()}
         if own not in found:
             found.append(own)

@@ -24,10 +24,16 @@ class Asked:
     """nothing but the source's own bits will do"""
     tolerance: Tolerance | None = None
     """what departs by the truth but lies within it is called *within tolerance*"""
+    precision: str = "auto"
+    """``strict``: a target that was made narrower on purpose is judged by the source's precision"""
 
     @classmethod
-    def of(cls, k: float | None, strict: bool, rtol: float | None, atol: float | None) -> Asked:
+    def of(
+        cls, k: float | None, strict: bool, rtol: float | None, atol: float | None, precision: str = "auto"
+    ) -> Asked:
         """From the words of a call, of which all may be left out."""
+        if precision not in ("auto", "strict"):
+            raise UsageError(f"there is no precision {precision!r}", where="precision", remedy="give auto or strict")
         for name, value in (("k", k), ("rtol", rtol), ("atol", atol)):
             if value is not None and not value >= 0:
                 raise UsageError(f"{value} is no bound", where=name, remedy="give a number that is not negative")
@@ -39,7 +45,7 @@ class Asked:
                 remedy="leave one out",
             )
         tolerance = Tolerance(atol or 0.0, rtol or 0.0) if tolerant else None
-        return cls(DEFAULT_K if k is None else k, strict, tolerance)
+        return cls(DEFAULT_K if k is None else k, strict, tolerance, precision)
 
 
 def as_asked(found: Judgement, want: Any, got: Any, wish: Asked) -> Judgement:

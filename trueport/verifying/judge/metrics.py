@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import ml_dtypes
 import numpy as np
@@ -45,15 +45,18 @@ class Metrics:
     """the absolute tolerance, with a relative one of zero, under which the two would be called equal"""
     needed_rtol: float | None = None
     """the same the other way round; None where no relative tolerance is enough, for the source has a zero there"""
+    dtype: str = ""
+    """the type of both; empty in what older versions wrote"""
 
 
 def measure(want: np.ndarray, got: np.ndarray) -> Metrics:
     """All figures for two arrays of one shape and type."""
+    found = Metrics()
     if want.dtype.kind in "iu" or want.dtype == bool:
-        return _integers(want, got)
+        found = _integers(want, got)
     if want.dtype.kind in "fc" or want.dtype.name == "bfloat16":
-        return _floats(want, got)
-    return Metrics()
+        found = _floats(want, got)
+    return replace(found, dtype=want.dtype.name)
 
 
 def _integers(want: np.ndarray, got: np.ndarray) -> Metrics:

@@ -18,6 +18,7 @@ import ml_dtypes
 import numpy as np
 
 from trueport.fidelity import Verdict
+from trueport.verifying.judge.bulk import BULK_RUNS, Errors, bulk_excess
 from trueport.verifying.judge.metrics import Metrics, measure
 
 __all__ = ["DEFAULT_K", "Judgement", "Tolerance", "allowance", "is_doubtful", "judge", "judge_value", "source_distance"]
@@ -32,6 +33,10 @@ Unless rounding makes it jump, as the phase of a negative number jumps from pi t
 _CHAOS = 0.1
 """Noise over the size of an output above which rounding errors decide what the output is."""
 _CHAOS_RUNS = 3
+_LARGEST = 1e6
+"""A ratio beyond which no figure is printed."""
+_NEARLY_EXACT = 1e-3
+"""Of a unit of the last place: a smaller floor is none."""
 _LEAST_ULPS = 2.0
 """What any float may be off beside the floor, wherever the model rounds at all."""
 
@@ -61,14 +66,25 @@ class Judgement:
     name: str
     verdict: Verdict
     ratio: float
-    """distance from the truth over what rounding explains; inf where no distance exists"""
+    """distance from the truth over what rounding explains; inf where there is no distance, or the source is exact"""
     why: str
     metrics: Metrics | None = None
+    bulk: float = 0.0
+    """root mean square error over what rounding explains of it; beyond 1 the value is off as a whole"""
+
+    @property
+    def is_suspect(self) -> bool:
+        """True if it departs, or more noisy runs may show that it does as a whole."""
+        return self.verdict == Verdict.DEPARTS or self.bulk > 1
+
+    def __post_init__(self) -> None:
+        if self.ratio is None:  # as JSON holds what is infinite
+            object.__setattr__(self, "ratio", float("inf"))
 
 
 def is_doubtful(found: Judgement, *, known: bool) -> bool:
     """Whether more noisy runs might explain what does not look faithful; ``known``: it departs on other inputs."""
-    return found.verdict != Verdict.FAITHFUL and not (known and found.ratio >= _BEYOND_DOUBT)
+    return (found.verdict != Verdict.FAITHFUL or found.bulk > 1) and not (known and found.ratio >= _BEYOND_DOUBT)
 
 
 def judge(
@@ -85,8 +101,9 @@ def judge(
     plain = source[0]
     if isinstance(plain, (list, tuple)):
         return _judge_list(name, source, target, oracle, noisy, k, tolerance)
-    if isinstance(plain, dict) or plain is None:
-        return _same_or_departs(name, plain == target, f"{target!r}, the source gives {plain!r}")
+    if isinstance(plain, dict) or plain is None or isinstance(target, (dict, list, tuple)) or target is None:
+        same = type(plain) is type(target) and plain == target
+        return _same_or_departs(name, same, f"{target!r}, the source gives {plain!r}")
     want, got = np.asarray(plain), np.asarray(target)
     if want.shape != got.shape:
         return _departs(name, f"shape {list(got.shape)}, the source gives {list(want.shape)}")
@@ -177,10 +194,75 @@ def _judge_floats(
         return Judgement(name, Verdict.DEPARTS, float("inf"), "NaN or infinity stand in other places", metrics)
     with np.errstate(all="ignore"):
         counted = np.isfinite(truth) & np.isfinite(t) & np.isfinite(floor)
+        distance = np.abs(t - truth)
         allowed = _allowed(truth, floor, counted, want.dtype)
-        ratio = float(np.max((np.abs(t - truth) / allowed)[counted], initial=0.0))
-    verdict = Verdict.FAITHFUL if ratio <= k else Verdict.DEPARTS
-    return Judgement(name, verdict, ratio, f"{ratio:.3g} × what rounding explains", metrics)
+        ratios = np.where(counted, distance / allowed, 0.0)
+    ratio = float(np.max(ratios, initial=0.0))
+    if ratio <= k:
+        # Where no element is beyond the noise, all of them together are not.
+        bulk = _bulk(t, truth, [run.astype(truth.dtype) for run in source], noisy, want.dtype) if ratio > 1 else 0.0
+        bulk /= max(1.0, k / DEFAULT_K)
+        if bulk > 1 and len(noisy) >= BULK_RUNS:
+            return Judgement(name, Verdict.DEPARTS, ratio, _as_a_whole(bulk, ratio), metrics, bulk)
+        return Judgement(name, Verdict.FAITHFUL, ratio, _times(ratio), metrics, bulk)
+    exact = _off_exact(distance, truth, allowed, ratios > k, want.dtype)
+    if exact:
+        return Judgement(name, Verdict.DEPARTS, float("inf"), exact, metrics)
+    return Judgement(name, Verdict.DEPARTS, ratio, _times(ratio), metrics)
+
+
+def _bulk(
+    target: np.ndarray, truth: np.ndarray, source: Sequence[np.ndarray], noisy: Sequence[np.ndarray], dtype: np.dtype
+) -> float:
+    """Return the error of all elements over its limit; 0 where rounding decides what the output is."""
+    runs = [np.asarray(run).astype(truth.dtype) for run in noisy]
+    with np.errstate(all="ignore"):
+        counted = np.all([np.isfinite(array) for array in (target, truth, *source, *runs)], axis=0)
+        if _is_chaotic(truth, _floor(truth, [*source, *runs]), runs):
+            return 0.0
+        exact = truth[counted]
+        errs, own = ([run[counted] - exact for run in listed] for listed in (runs, source))
+        return bulk_excess(Errors(target[counted] - exact, errs, own, np.abs(exact), float(_info(dtype).eps)))
+
+
+def _as_a_whole(bulk: float, ratio: float) -> str:
+    return (
+        f"all elements together are {bulk:.3g} × as far off as rounding, even one-sided, explains "
+        f"(limit 1; the largest single one: {_times(ratio)})"
+    )
+
+
+def _times(ratio: float) -> str:
+    return (
+        f"{ratio:.3g} × what rounding explains" if ratio <= _LARGEST else f"over {_LARGEST:g} × what rounding explains"
+    )
+
+
+def _off_exact(
+    distance: np.ndarray, truth: np.ndarray, allowed: np.ndarray, beyond: np.ndarray, dtype: np.dtype
+) -> str:
+    """Say how far the target is off where the source does not round; "" if it rounds wherever the target is off.
+
+    Over a floor of nothing a ratio is a number without a meaning.
+    """
+    eps, size = float(_info(dtype).eps), np.abs(truth)
+    nowhere = beyond & (allowed <= size * eps * _NEARLY_EXACT + 4 * float(_info(dtype).tiny))
+    if not np.any(nowhere):
+        return ""
+    off, of = distance[nowhere], size[nowhere]
+    if not np.any(of):
+        return f"the source is exactly zero here; the target is off by up to {np.max(off):.3g}"
+    ulps = float(np.max(off[of > 0] / ulp(of[of > 0], eps)))
+    return f"the source is exact here; the target is off by {ulps:.3g} ulp (max {np.max(off):.3g})"
+
+
+def ulp(size: np.ndarray, eps: float) -> np.ndarray:
+    """Return the unit of the last place at magnitudes that are not zero."""
+    return np.asarray(np.exp2(np.floor(np.log2(size))) * eps)
+
+
+def _info(dtype: np.dtype) -> Any:
+    return ml_dtypes.finfo(np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype)
 
 
 def source_distance(source: Any, oracle: Any, noisy: Sequence[Any]) -> float:
@@ -260,7 +342,7 @@ def _floor(truth: np.ndarray, runs: Sequence[np.ndarray]) -> np.ndarray:
 
 def _allowed(truth: np.ndarray, floor: np.ndarray, counted: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """The floor; an element that happens to be rounded well is lent the others' noise."""
-    info = ml_dtypes.finfo(np.empty(0, dtype).real.dtype if dtype.kind == "c" else dtype)
+    info = _info(dtype)
     size = np.abs(truth)
     sized = counted & (size > 0)
     relative = floor[sized] / size[sized] if np.any(sized) else np.zeros(1)

@@ -39,15 +39,15 @@ def compare_outputs(
 ) -> OutputComparison:
     """One value of one sample."""
     if isinstance(want, (list, tuple)):
-        if len(want) != len(got):
-            return _departs(name, f"length {len(got)}, want {len(want)}")
+        if not isinstance(got, (list, tuple)) or len(want) != len(got):
+            return _departs(name, "a sequence of another length" if isinstance(got, (list, tuple)) else "no sequence")
         parts = [compare_outputs(name, w, g, allowed_ulps) for w, g in zip(want, got, strict=True)]
         return max(parts, key=_badness, default=OutputComparison(name, Verdict.FAITHFUL, 0, 0, allowed_ulps))
     if isinstance(want, dict) and isinstance(got, dict) and want.keys() == got.keys():
         wanted, made = (_map_values(values, want) for values in (want, got))
         return compare_outputs(name, wanted, made, allowed_ulps, shapes_only=shapes_only)
-    if want is None or isinstance(want, dict):
-        same = want == got
+    if want is None or got is None or isinstance(want, dict) or isinstance(got, dict):
+        same = type(want) is type(got) and want == got
         return OutputComparison(name, Verdict.FAITHFUL, 0, 0, 0) if same else _departs(name, f"{got}, want {want}")
     want, got = np.asarray(want), np.asarray(got)
     if want.shape != got.shape:

@@ -10,6 +10,7 @@ run of its own. Else as many as fit are spread over the graph, and the gap befor
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,14 +20,16 @@ import numpy as np
 from trueport.errors import UsageError
 from trueport.fidelity import Verdict
 from trueport.reference.walk import NodeCase, Place, Walkable, nbytes, stream
+from trueport.verifying.align.failures import Failure, failed
 from trueport.verifying.align.gaps import Gaps
 from trueport.verifying.align.values import AlignedModel
 from trueport.verifying.judge.output import DEFAULT_K, Judgement, judge
+from trueport.verifying.locate.another_sample import cases_on_other_inputs
 from trueport.verifying.locate.bisect import confirmed, refined
 from trueport.verifying.locate.isolated_error import Owned, owned
 from trueport.verifying.locate.result import Cause, Culprit, Located, Part, Step
 
-__all__ = ["DEFAULT_MEMORY", "Cause", "Culprit", "Located", "NodeCase", "Step", "locate"]
+__all__ = ["DEFAULT_MEMORY", "GROWS", "Cause", "Culprit", "Located", "NodeCase", "Step", "locate"]
 
 Feeds = Mapping[str, Any]
 Held = dict[str, tuple[Any, ...]]
@@ -36,8 +39,8 @@ DEFAULT_MEMORY = 2 << 30
 _LEAST_MEMORY = 16 << 20
 _SHARE = 4
 """Of the memory, one part in so many is for values that are held; the rest is for what is made of them on the way."""
-_GROWS = "no single node departs by itself: the error grows along the graph"
-_FAITHFUL = "every value is within what rounding explains"
+GROWS = "no single node is to blame, the error grows along the graph"
+_FAITHFUL = "every intermediate value is within normal rounding"
 
 
 def locate(
@@ -85,7 +88,7 @@ class _Search:
         if culprit is None and departs:
             # Where rounding tips decisions (a quantized value, a choice), what is inherited may hide what is own.
             culprit = self._hidden()
-        why = "" if culprit else _GROWS if departs else _FAITHFUL
+        why = "" if culprit else GROWS if departs else _FAITHFUL
         values = sum(bool(name) for place in self.walk.places for name in place.makes)
         ordered = [self.steps[name] for place in self.walk.places for name in place.makes if name in self.steps]
         found = self.target.found
@@ -93,10 +96,9 @@ class _Search:
         return Located(tuple(ordered), culprit, found.total, values, self.k, why, {}, found, differs)
 
     def _departs(self) -> bool:
-        """By the outputs alone where the alignment is a guess: a value that is off may then be another one."""
+        """By the outputs alone: a value inside that is off may be one that no output depends on."""
         ends = set(self.walk.outputs.values())
-        counted = [f for name, f in self.judged.items() if self.target.exact or name in ends]
-        return any(found.verdict == Verdict.DEPARTS for found in counted)
+        return any(found.verdict == Verdict.DEPARTS for name, found in self.judged.items() if name in ends)
 
     @property
     def _common(self) -> set[str]:
@@ -114,7 +116,9 @@ class _Search:
             for name in segment:
                 if name in owns:
                     self._note_own(name, owns[name])
-                suspect = self.judged[name].verdict == Verdict.DEPARTS and not self._inherits(name)
+                if name not in self.judged:
+                    continue
+                suspect = self.judged[name].is_suspect and not self._inherits(name)
                 if guilty is None and suspect and name not in self.dismissed:
                     guilty = self._between(name, segment, starts) or self._guilty(name, owns.get(name))
                     if guilty is not None and not self.everything:
@@ -152,10 +156,16 @@ class _Search:
     def _judge(self, segment: Held) -> None:
         names = list(segment)
         runs = [model.run(self.feeds, fetch=names) for model in self.walk.executions]
-        got = self.target.run(self.feeds, fetch=names)
+        got = self.target.values(self.feeds, names)
         self.plain = dict(runs[0])
         for name, (truth, *errs) in segment.items():
-            found = judge(name, [run[name] for run in runs], got[name], truth, errs, k=self.k)
+            if name not in got:
+                self.dismissed.add(name)  # the runtime keeps it to itself
+                continue
+            if isinstance(got[name], Failure):
+                found = failed(name, got[name])
+            else:
+                found = judge(name, [run[name] for run in runs], got[name], truth, errs, k=self.k)
             self.judged[name] = found
             place = self.gaps.maker(name)
             floor = max((_distance(e, truth) for e in (*errs, runs[0][name])), default=0.0)
@@ -198,19 +208,50 @@ class _Search:
             self._note_own(name, own)
         if own is None or own.judgement.verdict != Verdict.DEPARTS:
             return None
-        if not self.target.exact and not confirmed(self.walk, self.target, self.feeds, own, self.judged, self.k):
+        if not self._is_confirmed(name, own):
             self.dismissed.add(name)
             return None
         if not self.target.exact and len(own.gap.places) > 1:
             nearer = refined(self.walk, self.target, self.feeds, self.gaps, own, self.k)
             self.target, own = nearer.target, nearer.own
-        return self._culprit(own)
+        return self._culprit(self._put_between(own) or own)
+
+    def _put_between(self, own: Owned) -> Owned | None:
+        """A value before it, if the fault is what the target puts between that value and all that reads it."""
+        for name in own.gap.frontier:
+            if name not in self.target.stands or isinstance(own.got, Failure):
+                continue
+            trial = self.target.standing_in(name)
+            common = self._common
+            parts = owned(
+                self.walk, trial, self.feeds, self.gaps, common, [own.judgement.name, name], self.plain, self.k
+            )
+            first, last = (parts.get(n) for n in (name, own.judgement.name))
+            if first is None or last is None or last.judgement.verdict != Verdict.FAITHFUL:
+                continue
+            if first.judgement.verdict == Verdict.DEPARTS:
+                self.target, self.judged[name] = trial, first.judgement
+                return first
+        return None
+
+    def _is_confirmed(self, name: str, own: Owned) -> bool:
+        if self.target.is_certain(name) or isinstance(own.got, Failure):
+            return True
+        return confirmed(self.walk, self.target, self.feeds, own, self.judged, self.k) or self._fits_readers(name)
+
+    def _fits_readers(self, name: str) -> bool:
+        """Whether the source's value, put in its place, gives right results of what reads it: then it is the same."""
+        readers = [p for p in self.walk.places if name in p.reads]
+        made = [n for p in readers for n in p.makes if n in self.judged and n not in self.dismissed]
+        owns = self._owned(made) if made else {}
+        return any(name in o.gap.frontier and o.judgement.verdict == Verdict.FAITHFUL for o in owns.values())
 
     def _culprit(self, own: Owned) -> Culprit:
         name = own.judgement.name
         place = self.gaps.maker(name)
         before = [self.judged[n].ratio for n in own.gap.frontier if n in self.judged]
-        cases = self.walk.cases(own.gap.places, name, own.held, own.source, own.got, own.noisy)
+        fails = isinstance(own.got, Failure)
+        cases = [] if fails else self.walk.cases(own.gap.places, name, own.held, own.source, own.got, own.noisy)
         others = tuple(p.name for p in own.gap.places if p is not place)
         end = self.judged.get(name, own.judgement)
         return Culprit(
@@ -227,14 +268,15 @@ class _Search:
             *self.target.own_names(name),
             self._part(own),
             others,
-            tuple(self.walk.hypotheses(own.gap.places, name, own.held)),
+            () if fails else tuple(self.walk.hypotheses(own.gap.places, name, own.held)),
+            functools.partial(cases_on_other_inputs, self.walk, self.target, self.feeds, own),
         )
 
     def _part(self, own: Owned) -> Part:
         ports = dict(zip(self.walk.start(self.feeds), self.feeds, strict=True))
         inputs = {name: ports[name] for name in own.given if name in ports}
         made = own.source, own.truth, own.noisy
-        return Part(own.judgement.name, own.given, inputs, *made, self.walk.executions[0], self.target)
+        return Part(own.judgement.name, own.given, inputs, *made, self.walk.executions[0], self.target, own.got)
 
     def _hidden(self) -> Culprit | None:
         names = [name for name in self.judged if name not in self.looked | self.dismissed]
@@ -260,6 +302,8 @@ def _weight(arrays: Sequence[Any]) -> int:
 
 
 def _distance(value: Any, truth: Any) -> float:
+    if isinstance(value, Failure):
+        return float("inf")
     if not isinstance(truth, np.ndarray) or np.shape(value) != truth.shape or truth.dtype.kind not in "fiu":
         return 0.0
     with np.errstate(all="ignore"):

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from trueport.errors import UsageError
+from trueport.errors import RunFailed, TrueportError, UsageError
 from trueport.fidelity import Verdict
 from trueport.ir.artifact import InnerValue
 from trueport.ir.provenance import origins
 from trueport.mapping.registry import RECORDS, Registry
+from trueport.quoting import one_line
 from trueport.reference.base import Oracle
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.reference.walk import NodeCase, Place, Walkable
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
+from trueport.verifying.align.failures import Failure, fails, has_parts
 from trueport.verifying.align.values import AlignedModel, align
 from trueport.verifying.causes.explain import explain, fits
 from trueport.verifying.inputs.pairing import PairedModel, Pairing
 from trueport.verifying.judge.criteria import Asked
-from trueport.verifying.locate.first_node import locate
+from trueport.verifying.locate.another_sample import OtherSamples
+from trueport.verifying.locate.first_node import GROWS, locate
 from trueport.verifying.locate.inside_bodies import unrolled
-from trueport.verifying.locate.result import Cause, Culprit, Located
+from trueport.verifying.locate.result import Cause, Culprit, Located, Part
+from trueport.verifying.locate.target_part import target_part
 from trueport.verifying.verify import verify_runs
 
 __all__ = ["Pursuit", "pursue"]
@@ -33,7 +39,9 @@ __all__ = ["Pursuit", "pursue"]
 Feeds = Mapping[str, Any]
 _HEAVY = 1 << 28
 """Bytes of weights from which on inputs are compared without the truth before one is chosen."""
-_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order"})
+_TRIES = 3
+"""Sets of inputs that show a departure on which its node is looked for."""
+_VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order", "nodes"})
 """Causes that describe the error more than what made it: another node's better one is preferred."""
 
 
@@ -62,22 +70,72 @@ def pursue(
     ``declarations`` by which such targets are written: their limits are causes.
     """
     walk = oracle.walk(executions)
-    worst = _worst(walk, oracle, executions, target, inputs, k)
-    ends = _ends(target, outputs)
-    aligned = align(walk, target, ends, worst)
+    shown = _ranked(walk, oracle, executions, target, inputs, k)
+    tried = [one for one in shown if one.departs is not False][:_TRIES] or shown[:1]
+    pursuit = None
+    for one in tried:
+        pursuit = _on(one, walk, target, outputs, k, memory, everything)
+        if pursuit.located.culprit is not None or one.departs is not True:
+            break
+    assert pursuit is not None
+    found, aligned = pursuit.located, pursuit.target
+    if found.culprit is None:
+        return pursuit
+    culprit = _with_target_part(found.culprit, target.model, found.feeds, declarations)
+    culprit = _explained(culprit, walk, aligned, k, declarations)
+    if isinstance(oracle, OnnxOracle) and not culprit.within:
+        culprit = _looked_inside(culprit, executions[0], target.model, found.feeds, oracle.registry, k, memory)
+    return Pursuit(replace(found, culprit=culprit), aligned)
+
+
+def _on(
+    shown: _Shown,
+    walk: Walkable,
+    target: PairedModel,
+    outputs: Sequence[Pairing],
+    k: float,
+    memory: int,
+    everything: bool,
+) -> Pursuit:
+    """Locate on one set of inputs. The outputs decide whether anything is wrong, as verify judges them."""
+    if not has_parts(target):
+        _check_run(target, shown.feeds)
+    aligned = align(walk, target, _ends(target, outputs), shown.feeds)
     if not aligned.inner():
         raise UsageError(
             f"no value in {target.runtime} can be looked at",
             where="the target",
             remedy="trueport verify compares the outputs; locate looks into ONNX, SavedModel and TFLite targets",
         )
-    found = replace(locate(walk, aligned, worst, k=k, memory=memory, everything=everything), feeds=worst)
-    if found.culprit is None:
-        return Pursuit(found, aligned)
-    culprit = _explained(found.culprit, walk, aligned, k, declarations)
-    if isinstance(oracle, OnnxOracle) and not culprit.within:
-        culprit = _looked_inside(culprit, executions[0], target.model, worst, oracle.registry, k, memory)
-    return Pursuit(replace(found, culprit=culprit), aligned)
+    located = locate(walk, aligned, shown.feeds, k=k, memory=memory, everything=everything)
+    departs = located.departs if shown.departs is None else shown.departs
+    # An output of which verify says that it departs is not within rounding, though the walk took fewer noisy runs.
+    why = GROWS if departs and located.culprit is None else located.why
+    found = replace(located, feeds=shown.feeds, departs=departs, why=why)
+    return Pursuit(found if departs else _without_culprit(found), aligned)
+
+
+def _check_run(target: PairedModel, feeds: Feeds) -> None:
+    """Raise `RunFailed` if a target of which no parts can be run does not run."""
+    try:
+        target.run(feeds)
+    except TrueportError:
+        raise
+    except Exception as error:  # any runtime's own error type
+        raise RunFailed(
+            f"cannot locate a difference because the target fails: {one_line(error, 300)}",
+            where="target",
+            remedy="`trueport verify --everywhere` tells under which settings of its runtime it runs",
+        ) from error
+
+
+def _without_culprit(found: Located) -> Located:
+    """No output differs: what differs inside is said, and nobody is to blame."""
+    inside = found.culprit
+    if inside is None:
+        return found
+    named = f"{inside.op} node {inside.node or inside.value!r}"
+    return replace(found, culprit=None, why=f"every output is faithful, though {named} differs inside")
 
 
 def _looked_inside(
@@ -106,21 +164,46 @@ def _ends(target: PairedModel, outputs: Sequence[Pairing]) -> dict[str, InnerVal
     return {p.source: InnerValue(known[p.target], p.perm) for p in outputs if p.target in known}
 
 
-def _worst(
+@dataclass(frozen=True)
+class _Shown:
+    """One set of inputs, and what verify says on it."""
+
+    feeds: Feeds
+    departs: bool | None
+    """None where that was not asked, for the cost of it"""
+    rank: tuple[Any, ...]
+
+
+def _ranked(
     walk: Walkable, oracle: Any, executions: Sequence[Model], target: Model, inputs: Sequence[Feeds], k: float
-) -> Feeds:
+) -> list[_Shown]:
+    """All inputs that the source takes, those that show a departure best first; the verdict on each is verify's."""
     if not inputs:
         raise UsageError("there are no inputs to compare on", remedy="give some with --data")
-    if len(inputs) == 1:
-        return inputs[0]
     if walk.weight_bytes > _HEAVY:
-        return max(inputs, key=lambda feeds: _plain_gap(executions[0], target, feeds))
+        found = [_Shown(feeds, None, (_plain_gap(executions[0], target, feeds),)) for feeds in inputs]
+    else:
+        # In the order in which verify takes them, by the same reference: its noise is the same as there.
+        found = [shown for feeds in inputs if (shown := _shown(oracle, executions, target, feeds, k)) is not None]
+    if not found:
+        raise UsageError(
+            f"the source rejects all {len(inputs)} inputs",
+            where="the inputs",
+            remedy="give some that it takes with --data",
+        )
+    return sorted(found, key=lambda shown: shown.rank, reverse=True)
 
-    def badness(feeds: Feeds) -> tuple[float, int]:
-        found = verify_runs(executions, target, [feeds], oracle, wish=Asked(k))
-        return max((output.ratio for output in found.outputs), default=-1.0), _variety(feeds)
 
-    return max(inputs, key=badness)
+def _shown(oracle: Any, executions: Sequence[Model], target: Model, feeds: Feeds, k: float) -> _Shown | None:
+    found = verify_runs(executions, target, [feeds], oracle, wish=Asked(k))
+    outputs = found.outputs or found.special
+    if not outputs:
+        return None
+    departs, special = found.verdict == Verdict.DEPARTS, not found.outputs
+    ratio = max(output.ratio for output in outputs)
+    # Where the target does not run at all, only the values before it fails can be compared.
+    runs = not (math.isinf(ratio) and fails(target, feeds))
+    return _Shown(feeds, departs, (departs, not special, runs, ratio, _variety(feeds)))
 
 
 def _variety(feeds: Feeds) -> int:
@@ -135,7 +218,10 @@ def _plain_gap(source: Model, target: Model, feeds: Feeds) -> float:
         want = source.run(feeds)
     except Exception:  # any runtime's own error: an input that it can't take shows nothing
         return -1.0
-    got = target.run(feeds)
+    try:
+        got = target.run(feeds)
+    except Exception:  # any runtime's own error: the values before it fails are compared
+        return float("inf")
     return max((_relative(want[name], got[name]) for name in want), default=0.0)
 
 
@@ -152,6 +238,9 @@ def _relative(one: Any, other: Any) -> float:
 
 def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float, declarations: Registry) -> Culprit:
     """The node of the culprit's part for which there is the best explanation."""
+    if isinstance(culprit.part, Part) and isinstance(culprit.part.target_result, Failure):
+        failing = Cause("fails", "the target fails there", culprit.part.target_result.why)
+        return replace(culprit, causes=(failing,), case=None, cases=(), misread=())
     best: tuple[tuple[Cause, ...], NodeCase] | None = None
     misread = _misread(culprit, k)
     culprit = replace(culprit, misread=())
@@ -159,8 +248,10 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
         causes = tuple(Cause(h.kind, h.what, h.evidence) for _, h in misread)
         return _at(replace(culprit, causes=causes), misread[0][0])
     stored = _own_weights(culprit)
-    for case in culprit.cases:
-        causes = explain(case, target, k=k, declarations=declarations, stored=stored)
+    samples = OtherSamples(culprit.again)
+    for index, case in enumerate(culprit.cases):
+        others = functools.partial(samples.of, index)
+        causes = explain(case, target.at(case.output), k=k, declarations=declarations, stored=stored, others=others)
         if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
             best = causes, case
         if causes[0].kind not in _VAGUE:
@@ -171,6 +262,16 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
         return replace(culprit, causes=(nothing,))
     causes, case = best
     return _named(replace(culprit, causes=causes, case=case), case, walk)
+
+
+def _with_target_part(culprit: Culprit, model: Model, feeds: Feeds, declarations: Registry) -> Culprit:
+    """The culprit whose cases know the target's own nodes."""
+    nodes = [case.node for case in reversed(culprit.cases)]
+    part = culprit.part and nodes and target_part(culprit.part, nodes, model, feeds, declarations)
+    if not part:
+        return culprit
+    cases = tuple(replace(case, target_part=part) for case in culprit.cases)
+    return replace(culprit, cases=cases, case=cases[0])
 
 
 def _own_weights(culprit: Culprit) -> list[tuple[str, Any]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from trueport.reference.walk import NodeCase
 from trueport.runtimes.base import Model
 from trueport.verifying.judge.output import DEFAULT_K, Judgement
+from trueport.verifying.wording import describe_error, label, multiple
 
 __all__ = ["Alignment", "Cause", "Culprit", "Located", "Part", "Step"]
 
@@ -34,7 +35,7 @@ class Step:
     """the layer or the line of code that the node comes from, where the source says so"""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Part:
     """What makes the value that departs, in both models: what goes in, what comes out, what should."""
 
@@ -50,6 +51,8 @@ class Part:
     source: Model
     target: Model
     """whose inner values stand under the source's names"""
+    target_result: Any = None
+    """what the target makes of it"""
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Cause:
         return f"{self.what} ({self.evidence})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Culprit:
     """The first node that departs by itself."""
 
@@ -79,8 +82,8 @@ class Culprit:
     end_to_end: Judgement
     causes: tuple[Cause, ...] = ()
     """what would explain it, most likely first"""
-    case: NodeCase | None = None
-    cases: tuple[NodeCase, ...] = ()
+    case: NodeCase | None = field(default=None, repr=False)
+    cases: tuple[NodeCase, ...] = field(default=(), repr=False)
     """all nodes that it may be, where the target has no value between them; ``case`` is the one that is named"""
     target_value: str = ""
     target_node: str = ""
@@ -89,10 +92,17 @@ class Culprit:
     """other nodes of the source that the target can't be looked into between"""
     misread: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     """hypotheses of the source's own framework, with a case to try them on"""
+    again: Callable[[int], Sequence[NodeCase]] | None = field(default=None, repr=False, compare=False)
+    """the cases on other inputs, by the number of a draw: what explains the numbers must explain those as well"""
     iteration: int | None = None
     """the step of a loop, counted from 0, at which its body first departs"""
     inside: Culprit | None = None
     """the node in the body of a loop, or in the branch of an If, where both models' bodies could be run"""
+
+    def __str__(self) -> str:
+        target = f", in the target {label(self.target_node)!r}" if self.target_node else ""
+        cause = self.causes[0].what if self.causes else "unknown"
+        return f"first at {self.op} node {label(self.node or self.value)!r}{target}; cause: {cause}"
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,7 @@ class Alignment:
         return f"{self.by_name} by name, {self.by_structure} by structure, {self.by_values} by values"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Located:
     """The walk along the graph, and where it found the first departure."""
 
@@ -129,3 +139,21 @@ class Located:
     """whether the models differ by more than rounding explains, be there a single node to blame or not"""
     reproducer: str = ""
     """what was written to show it: where, how large, whether it shows it by itself"""
+
+    @property
+    def headline(self) -> str:
+        """The verdict and the error that decides it, in one line."""
+        if self.culprit is not None:
+            return f"not faithful: {describe_error(self.culprit.own, self.k)}"
+        if self.departs:
+            return f"not faithful: {self.why}"
+        largest = max((step.ratio for step in self.steps), default=None)
+        if largest is None or largest > self.k:  # what is aligned by a guess does not count
+            return "faithful: the outputs are within normal rounding"
+        return f"faithful: error is at most {multiple(largest)} normal rounding (limit {self.k:g} ×)"
+
+    def __str__(self) -> str:
+        return f"{self.headline}; {self.culprit}" if self.culprit else self.headline
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"

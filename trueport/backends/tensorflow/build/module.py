@@ -63,6 +63,8 @@ def build_module(model: ir.Model, registry: Registry, source: Mapping[str, Any] 
     vars(module)["__call__"] = function
     module.weights = dict(weights.variables)
     stored = ArtifactMap(inputs, outputs, inner, tuple(weights.stored.values()), source or {})
+    # For those who compare it before it is saved; not tracked, so no part of what is saved.
+    vars(module)["artifact_map"] = stored
     return TracedModule(module, function, stored)
 
 

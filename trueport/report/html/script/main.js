@@ -1,19 +1,28 @@
 // The page: what is chosen, and who is told of it.
 class Page {
   constructor(data) {
-    Object.assign(this, { data, colour: "fidelity", chosen: null, models: readModels(data), views: {} });
-    byId("verdict").replaceChildren(...verdictOf(data));
+    Object.assign(this, { data, colour: isConversion(data) || !data.profile || !data.profile.figures.length ? "fidelity" : "error", chosen: null, models: readModels(data), views: {} });
+    byId("verdict").replaceChildren(...verdictOf(data, this));
     byId("losses-body").replaceChildren(...lossTable(data, this));
     byId("outputs-body").replaceChildren(...outputTable(data));
     byId("details-body").replaceChildren(...detailsOf(data));
     this.showPlot();
     this.showGraphs();
     this.listen();
+    if (data.verdict !== "faithful" && this.culprit()) this.choose(this.culprit(), { open: true });
+  }
+
+  /** The first node that differs, where it was found and is drawn. */
+  culprit() {
+    const found = this.data.profile;
+    if (!found || !found.culprit || !this.models) return null;
+    const { source, target } = this.models;
+    return source.byName.get(found.node) || source.values.get(found.culprit) || target.byName.get(found.target_node) || null;
   }
 
   showPlot() {
     if (this.data.profile && this.data.profile.figures.length) { this.plot = new Plot(byId("plot"), this.data.profile, this); return; }
-    const why = this.data.profile ? `Not measured: ${this.data.profile.why}.` : "Not measured in this run. The errors inside of the network are measured when a page is asked for while converting: trueport convert … --report report.html";
+    const why = this.data.profile ? `Not measured: ${this.data.profile.why}.` : "Not measured in this run. Intermediate values are measured when a page is asked for: --report report.html, or --profile.";
     byId("plot").replaceChildren(el("p", { class: "note" }, why));
     document.querySelector("#error .tools").hidden = true;
   }
@@ -51,7 +60,7 @@ class Page {
     const dot = (level) => el("span", { title: MEANING[level] }, el("i", { class: `dot f-${level}` }), level === "none" ? "computed beforehand or joined" : level);
     if (this.colour === "fidelity") { byId("legend").replaceChildren(...[...LEVELS, "none"].map(dot)); return; }
     const k = this.data.profile ? number(this.data.profile.k) : "";
-    byId("legend").replaceChildren(el("span", {}, "error over what rounding explains: 0.01 ×", el("i", { class: "ramp", style: "background: linear-gradient(90deg, var(--bitwise), var(--accent) 55%, var(--warm) 75%, var(--lossy) 93%, var(--bad))" }), `over ${k} ×`), dotNone());
+    byId("legend").replaceChildren(el("span", {}, "error as a multiple of normal rounding: 0.01 ×", el("i", { class: "ramp", style: "background: linear-gradient(90deg, var(--bitwise), var(--accent) 55%, var(--warm) 75%, var(--lossy) 93%, var(--bad))" }), `over ${k} ×`), dotNone());
   }
 
   /** What stands in the other model for an item: its partners, or the layer of the same name. */
@@ -132,7 +141,8 @@ class Page {
     for (const button of document.querySelectorAll("[data-plot]")) button.addEventListener("click", () => { this.press(button, "[data-plot]"); if (this.plot) { this.plot.mode = button.dataset.plot; this.plot.render(); } });
     if (!this.models) return;
     for (const button of document.querySelectorAll("[data-colour]")) button.addEventListener("click", () => { this.press(button, "[data-colour]"); this.colour = button.dataset.colour; this.showLegend(); Object.values(this.views).forEach((view) => view.draw()); });
-    if (!this.plot) document.querySelector('[data-colour="error"]').parentElement.hidden = true;
+    if (!this.plot || !isConversion(this.data)) document.querySelector('[data-colour="error"]').parentElement.hidden = true;
+    if (!this.plot && !isConversion(this.data)) byId("legend").hidden = true;
     byId("fold").addEventListener("click", () => this.foldAll(false));
     byId("unfold").addEventListener("click", () => this.foldAll(true));
     for (const button of document.querySelectorAll("[data-zoom]")) {

@@ -1,4 +1,4 @@
-// The error along the depth: everything up to a value, what its node does itself, and what rounding explains.
+// The error along the depth: everything up to a value, what its node does itself, and normal rounding.
 const AREA = { width: 1200, height: 290, left: 62, right: 14, top: 14, bottom: 30 };
 
 class Plot {
@@ -13,7 +13,7 @@ class Plot {
   series(figure) {
     return this.mode === "error"
       ? { whole: real(figure.error), own: real(figure.own), floor: real(figure.floor) }
-      : { whole: real(figure.ratio), own: real(figure.own_ratio), floor: null };
+      : { whole: capped(figure.ratio), own: capped(figure.own_ratio), floor: null };
   }
 
   render() {
@@ -23,7 +23,8 @@ class Plot {
     const positive = points.flatMap(({ whole: a, own: b, floor: c }) => [a, b, c]).filter((value) => value > 0 && Number.isFinite(value));
     if (this.mode === "ratio") positive.push(this.profile.k, 1);
     const low = Math.floor(Math.log10(Math.min(...positive, Infinity) || 1)), high = Math.ceil(Math.log10(Math.max(...positive, -Infinity) || 1));
-    const [from, to] = positive.length ? [Math.max(low, high - 24) , Math.max(high, low + 1)] : [-1, 0];
+    const least = this.mode === "ratio" ? -3 : high - 24;
+    const [from, to] = positive.length ? [Math.max(low, least), Math.max(high, low + 1)] : [-1, 0];
     const zero = from - Math.max(0.4, (to - from) * 0.06);
     this.toX = (index) => AREA.left + ((index + 0.5) / this.figures.length) * (AREA.width - AREA.left - AREA.right);
     this.toY = (value) => {
@@ -32,6 +33,8 @@ class Plot {
     };
     const drawing = svg("svg", { viewBox: `0 0 ${AREA.width} ${AREA.height}`, role: "img", "aria-label": this.summary() });
     drawing.append(...this.bands(), ...this.axis(from, to, zero));
+    // Where the noise is not known it is drawn as before.
+    points.forEach((point, index) => { if (Number.isNaN(point.floor)) point.floor = index ? points[index - 1].floor : 0; });
     if (this.mode === "error") drawing.append(this.area(points.map((point) => point.floor)));
     else drawing.append(this.line([1, 1], "floor", true), this.line([this.profile.k, this.profile.k], "limit", true));
     drawing.append(this.line(points.map((point) => point.whole), "whole"), ...this.dots(points));
@@ -46,7 +49,7 @@ class Plot {
 
   summary() {
     const highest = this.figures.reduce((a, b) => (real(b.ratio) > real(a.ratio) ? b : a), this.figures[0]);
-    return `${plural(this.figures.length, "value")} in the order they are made. Largest: ${highest.value}, ${number(highest.ratio)} times what rounding explains; up to ${number(this.profile.k)} counts as faithful.`;
+    return `${plural(this.figures.length, "value")} in the order they are made. Largest: ${highest.value}, ${times(highest.ratio)} times normal rounding (limit ${number(this.profile.k)}).`;
   }
 
   legend() {
@@ -54,15 +57,15 @@ class Plot {
     return el("div", { class: "legend" },
       key("accent", "whole error up to here"),
       this.figures.some((figure) => figure.own !== null && figure.own !== undefined) && key("approximate", "the node’s own"),
-      this.mode === "error" ? key("floor", "noise floor: what rounding alone explains") : key("floor", "1 × what rounding explains"),
-      this.mode === "ratio" && key("bad", `limit of faithful: ${number(this.profile.k)} ×`));
+      this.mode === "error" ? key("floor", "noise floor: normal rounding") : key("floor", "1 × normal rounding"),
+      this.mode === "ratio" && key("bad", `limit: ${number(this.profile.k)} ×`));
   }
 
   note() {
     const { aligned, values, culprit, why, causes } = this.profile;
-    const found = culprit ? `The first node that departs by itself makes ${culprit}. ${(causes || []).join(" ")}` : why ? `No node departs by itself: ${why}.` : "";
-    const share = values ? `${whole(aligned)} of ${whole(values)} inner values are known in both models.` : "";
-    return el("p", { class: "note" }, `${found} ${share} Distances are the largest of each value, from the float64 truth; a ratio (×) is that of the worst element, over its own floor.`);
+    const found = culprit ? `The first node that differs by itself makes ${culprit}. ${(causes || []).map((cause) => `Cause: ${cause}.`).join(" ")}` : why ? `${sentence(why)}.` : "";
+    const share = values ? `${whole(aligned)} of ${whole(values)} intermediate values are matched in both models.` : "";
+    return el("p", { class: "note" }, `${found} ${share} Distances are the largest of each value, from the float64 reference; a multiple (×) is that of the worst element, over its own floor.`);
   }
 
   bands() {
@@ -93,7 +96,7 @@ class Plot {
       label.textContent = words;
       made.push(label);
     };
-    for (let power = to; power >= from; power -= step) mark(this.toY(10 ** power), this.mode === "ratio" ? `${number(10 ** power)} ×` : power === 0 ? "1" : `1e${power}`);
+    for (let power = to; power >= from; power -= step) mark(this.toY(10 ** power), this.mode === "ratio" ? `${10 ** power >= MOST && this.figures.some((figure) => real(figure.ratio) > MOST) ? "> " : ""}${number(10 ** power)} ×` : power === 0 ? "1" : `1e${power}`);
     mark(this.toY(0), "0");
     return made;
   }
@@ -131,7 +134,7 @@ class Plot {
     this.frame.addEventListener("blur", () => this.hide());
     this.frame.addEventListener("keydown", (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (step) { event.preventDefault(); this.show(Math.max(0, Math.min(this.figures.length - 1, this.at + step))); this.page.say(`${this.figures[this.at].value}: ${number(this.figures[this.at].ratio)} times what rounding explains`); }
+      if (step) { event.preventDefault(); this.show(Math.max(0, Math.min(this.figures.length - 1, this.at + step))); this.page.say(`${this.figures[this.at].value}: ${times(this.figures[this.at].ratio)} times normal rounding`); }
       if (event.key === "Enter" && this.at >= 0) this.pick(this.at);
     });
   }
@@ -141,8 +144,8 @@ class Plot {
     const figure = this.figures[at], x = this.toX(at), box = this.drawing.getBoundingClientRect(), frame = this.place.getBoundingClientRect();
     for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, x);
     this.cursor.setAttribute("visibility", "visible");
-    const own = figure.own === null || figure.own === undefined ? null : ["own", `${number(figure.own)} (${number(figure.own_ratio)} ×)`];
-    this.tip.replaceChildren(el("b", {}, figure.value), `${figure.op} ${figure.node}`, pairs([["whole", `${number(figure.error)} (${number(figure.ratio)} ×)`], own || ["", null], ["floor", number(figure.floor)]]));
+    const own = figure.own === null || figure.own === undefined ? null : ["own", `${number(figure.own)} (${times(figure.own_ratio)} ×)`];
+    this.tip.replaceChildren(el("b", {}, figure.value), `${figure.op} ${figure.node}`, pairs([["whole", `${number(figure.error)} (${times(figure.ratio)} ×)`], own || ["", null], ["floor", number(figure.floor)]]));
     this.tip.hidden = false;
     const left = box.left - frame.left + (x / AREA.width) * box.width;
     this.tip.style.left = `${Math.min(left + 14, frame.width - this.tip.offsetWidth - 6)}px`;
@@ -154,4 +157,6 @@ class Plot {
   pick(at) { const node = this.figures[at].at; if (node) this.page.choose(node, { open: true }); }
 }
 
+/** A ratio as it is drawn: nothing above the cap. */
+const capped = (value) => (value === null || value === undefined ? value : Math.min(real(value), MOST));
 const outermost = (figure, depth) => ((figure.at && figure.at.scope) || "").split("/").slice(0, depth).join("/");

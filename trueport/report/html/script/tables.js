@@ -2,16 +2,16 @@
 const VERDICTS = {
   faithful: ["good", "✓", "Faithful"],
   "within tolerance": ["warn", "≈", "Within your tolerance"],
-  departs: ["bad", "!", "Departs"],
+  departs: ["bad", "!", "Not faithful"],
   none: ["idle", "–", "Not compared"],
 };
 
-function verdictOf(data) {
+function verdictOf(data, page) {
   const name = data.verdict || "none";
   const [tone, mark, words] = VERDICTS[name] || ["idle", "≈", name[0].toUpperCase() + name.slice(1).replaceAll("_", " ")];
   return [
-    el("h1", { class: "path" }, el("span", {}, base(data.source)), el("span", { class: "soft", "aria-label": "converted to" }, "→"), el("span", {}, base(data.target))),
-    el("div", { class: `verdict ${tone}`, id: "verdict-box" }, el("span", { class: "mark", "aria-hidden": "true" }, mark), el("strong", {}, words), el("p", {}, verdictWords(data))),
+    el("h1", { class: "path" }, el("span", {}, base(data.source)), el("span", { class: "soft", "aria-label": isConversion(data) ? "converted to" : "compared with" }, "→"), el("span", {}, base(data.target))),
+    el("div", { class: `verdict ${tone}`, id: "verdict-box" }, el("span", { class: "mark", "aria-hidden": "true" }, mark), el("strong", {}, words), el("p", {}, verdictWords(data)), blameOf(data, page)),
     factsOf(data),
   ];
 }
@@ -22,20 +22,30 @@ function verdictWords(data) {
   const found = data.comparison;
   if (!found) return "The numbers of source and target were not compared.";
   if (found.skipped) return `The numbers were not compared: ${found.skipped}.`;
-  const largest = found.outputs.reduce((a, b) => (a && real(a.ratio) >= real(b.ratio) ? a : b), null);
-  const how = largest ? ` The largest difference, of ${largest.name}, is ${largest.why}; up to ${number(found.k)} × counts as faithful.` : "";
-  return `${plural(found.outputs.length, "output")} on ${plural(found.samples, "input")}, ${found.source_runtime} against ${found.target_runtime}; truth: ${found.oracle}.${how}`;
+  return `${sentence(found.words)}. Compared: ${plural(found.outputs.length, "output")} on ${plural(found.samples, "input")}, ${found.source_runtime} against ${found.target_runtime}; reference: ${found.oracle}.`;
+}
+
+/** The first node that differs, in both models, and why: a button leads to it in the graphs. */
+function blameOf(data, page) {
+  const found = data.profile;
+  if (!found || !found.culprit) return null;
+  const node = page.culprit(), name = found.node || found.culprit;
+  const words = [el("b", {}, found.op || (node ? node.op : "")), " ", el("span", { class: "mono" }, name)];
+  const first = node ? el("button", { type: "button", class: "link", onclick: () => page.go(node) }, words) : el("span", {}, words);
+  const target = found.target_node ? [", in the target ", el("span", { class: "mono" }, found.target_node)] : [];
+  const origin = (found.origin || []).length ? ` (${found.origin.join(", ")})` : "";
+  return el("div", { class: "blame" }, el("p", {}, "First node that differs: ", first, target, origin), (found.causes || []).slice(0, 3).map((cause) => el("p", {}, `Cause: ${cause}`)));
 }
 
 function factsOf(data) {
   const total = Object.values(data.nodes).reduce((a, b) => a + b, 0), levels = LEVELS.filter((level) => data.nodes[level]);
   const bars = el("div", { class: "share", "aria-hidden": "true" }, levels.map((level) => el("i", { class: `f-${level}`, style: `flex: ${data.nodes[level]}` })));
   const keys = el("div", { class: "keys" }, levels.map((level) => el("span", { title: MEANING[level] }, el("i", { class: `dot f-${level}` }), `${whole(data.nodes[level])} ${level}`)));
-  const time = Object.values(data.seconds).reduce((a, b) => a + b, 0), lost = lossesIn(data).length;
+  const time = Object.values(data.seconds).reduce((a, b) => a + b, 0), lost = lossesIn(data).length, notes = remarksIn(data).length;
   const fact = (name, value, more = "") => el("div", {}, el("dt", {}, name), el("dd", {}, value, more && el("small", {}, ` ${more}`)));
   return el("dl", { class: "facts" },
-    el("div", {}, el("dt", {}, `${plural(total, "node")} by declaration: at worst ${data.fidelity}`), el("dd", {}, bars, keys)),
-    fact("Losses", whole(lost)),
+    isConversion(data) && el("div", {}, el("dt", {}, `${plural(total, "node")} by declaration: at worst ${data.fidelity}`), el("dd", {}, bars, keys)),
+    isConversion(data) && fact("Losses", whole(lost), notes ? `and ${plural(notes, "note")}` : ""),
     data.went_in && fact("Parameters", short(data.went_in.parameters)),
     data.went_in && data.came_out && fact("Operations", whole(sum(data.went_in.operators)), `→ ${whole(sum(data.came_out.operators))}`),
     data.came_out && data.came_out.bytes !== null && fact("Size", bytes(data.came_out.bytes)),
@@ -62,6 +72,7 @@ function remarksIn(data) {
 
 function lossTable(data, page) {
   const rows = [...lossesIn(data), ...remarksIn(data)];
+  if (!rows.length && !isConversion(data)) return [el("p", { class: "note" }, "Losses are declared by a conversion: trueport convert lists them.")];
   if (!rows.length) return [el("p", { class: "note" }, "None. Every node is carried over within its declared bound, and everything the model says of itself is kept.")];
   const merged = new Map();
   for (const row of rows) {
@@ -78,10 +89,10 @@ function outputTable(data) {
   if (!found || !found.outputs.length) return [el("p", { class: "note" }, found && found.skipped ? `Not compared: ${found.skipped}.` : "Not compared.")];
   const metric = (output, name) => (output.metrics ? number(output.metrics[name]) : "–");
   const tone = (verdict) => ({ faithful: "good", "within tolerance": "warn", departs: "bad" })[verdict] || "idle";
-  const rows = found.outputs.map((output) => [el("span", { class: "mono" }, output.name), el("span", { class: `pill ${tone(output.verdict)}` }, output.verdict), number(output.ratio), metric(output, "max_abs"), metric(output, "mean_abs"), metric(output, "max_ulp"), metric(output, "snr_db"), metric(output, "cosine"), output.why]);
+  const rows = found.outputs.map((output) => [el("span", { class: "mono" }, output.name), el("span", { class: `pill ${tone(output.verdict)}` }, output.verdict === "departs" ? "not faithful" : output.verdict), times(output.ratio), metric(output, "max_abs"), metric(output, "mean_abs"), metric(output, "max_ulp"), metric(output, "snr_db"), output.metrics ? cosine(output.metrics.cosine) : "–", output.words || output.why]);
   return [
-    el("div", { class: "card padded" }, table(["Output", "Verdict", "#Ratio", "#Max abs", "#Mean abs", "#Max ulp", "#SNR dB", "#Cosine", "Why"], rows)),
-    el("p", { class: "note" }, `Ratio: the distance from the float64 truth over what rounding explains. The other figures compare target and source.${found.rejected ? ` ${plural(found.rejected, "input")} that the source itself rejects were left out.` : ""}`),
+    el("div", { class: "card padded" }, table(["Output", "Verdict", "#× rounding", "#Max abs", "#Mean abs", "#Max ulp", "#SNR dB", "#Cosine", "Why"], rows)),
+    el("p", { class: "note" }, `× rounding: the distance from the float64 reference as a multiple of normal rounding. The other figures compare target and source.${found.rejected ? ` ${plural(found.rejected, "input")} that the source itself rejects were left out.` : ""}`),
     ...(found.hints || []).map((hint) => el("p", { class: "note" }, `Hint: ${hint}`)),
   ];
 }
@@ -93,10 +104,10 @@ function detailsOf(data) {
     parts.push(el("h3", {}, "Do it again"), el("div", { class: "card command" }, el("code", {}, data.setting.command), copy));
   }
   const cards = [];
-  if (data.went_in) cards.push(artifactCard("What went in", data.went_in));
-  if (data.came_out) cards.push(artifactCard("What came out", data.came_out));
+  if (data.went_in) cards.push(artifactCard(isConversion(data) ? "What went in" : "Source", data.went_in));
+  if (data.came_out) cards.push(artifactCard(isConversion(data) ? "What came out" : "Target", data.came_out));
   cards.push(portCard("Inputs of the target", data.inputs), portCard("Outputs of the target", data.outputs));
-  if (data.went_in && data.came_out) cards.push(operatorCard("Operators before", data.went_in.operators), operatorCard("Operators after", data.came_out.operators));
+  if (data.went_in && data.came_out) cards.push(operatorCard(isConversion(data) ? "Operators before" : "Operators of the source", data.went_in.operators), operatorCard(isConversion(data) ? "Operators after" : "Operators of the target", data.came_out.operators));
   cards.push(timeCard(data.seconds));
   if (data.setting) cards.push(settingCard(data.setting, data.captured_by || ""));
   if (data.comparison && data.comparison.machine) cards.push(machineCard(data.comparison.machine));

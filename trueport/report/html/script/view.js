@@ -19,6 +19,8 @@ class View {
     Object.assign(this, { width: box.width, height: box.height, dense });
     Object.assign(this.canvas, { width: Math.round(box.width * dense), height: Math.round(box.height * dense) });
     first ? this.home() : this.draw();
+    const chosen = this.page.chosen;
+    if (first && chosen) { const mine = chosen.side === this.model.side ? chosen : this.page.twinsOf(chosen)[0]; if (mine) this.reveal(mine, true); }
   }
 
   /** The top of the drawing, as wide as it fits and is readable; of a wider one, its main column. */
@@ -156,7 +158,7 @@ class View {
     const left = item.x + 13, room = item.width - 22, ink = this.colour("ink"), soft = this.colour("soft");
     if (item.kind !== "node") { this.text(`${item.kind === "input" ? "→" : "⇥"} ${item.name}`, left, item.y + 17, room, "500 11px", ink); return; }
     const figure = this.page.colour === "error" ? ratioOf(item) : null;
-    const label = figure === null ? "" : `${number(figure)} ×`;
+    const label = figure === null ? "" : `${times(figure)} ×`;
     this.text(item.op, left, item.y + 17, room - (label ? 52 : 0), "600 12px", ink);
     if (label) this.text(label, item.x + item.width - 8, item.y + 17, 60, "500 11px", soft, "right");
     this.text(nickname(item), left, item.y + 32, room, "11px", soft);
@@ -168,7 +170,7 @@ class View {
     this.text(plural(group.count, "node"), group.x + 12, group.y + 35, group.width - 24, "11px", this.colour("soft"));
     if (this.page.colour === "error") {
       const { ratio } = worst(group);
-      if (ratio !== null) this.text(`≤ ${number(ratio)} ×`, group.x + group.width - 12, group.y + 35, 80, "500 11px", this.colour("soft"), "right");
+      if (ratio !== null) this.text(`≤ ${times(ratio)} ×`, group.x + group.width - 12, group.y + 35, 80, "500 11px", this.colour("soft"), "right");
       return;
     }
     let at = group.x + 12;

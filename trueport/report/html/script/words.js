@@ -39,6 +39,14 @@ function number(value) {
   return `${digits.replace(".0", "")}e${Number(exponent)}`;
 }
 
+const MOST = 1e6;
+/** A ratio: of those above a million the digits say how small the noise is, not how large the error. */
+const times = (value) => (Number.isFinite(real(value)) && real(value) > MOST ? "> 1e6" : number(value));
+/** A cosine that is not one is not rounded to it. */
+const cosine = (value) => { const found = real(value); return found > 0.999 && found < 1 ? `1 − ${number(1 - found)}` : number(value); };
+const sentence = (words) => (words ? `${words[0].toUpperCase()}${words.slice(1)}` : "");
+const isConversion = (data) => (data.task || "convert") === "convert";
+
 const whole = (value) => (value ?? 0).toLocaleString("en");
 function short(value) {
   for (const [unit, size] of [["B", 1e9], ["M", 1e6], ["k", 1e3]]) if (value >= size) return `${(value / size).toPrecision(3)} ${unit}`;

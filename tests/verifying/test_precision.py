@@ -1,0 +1,104 @@
+"""Targets that were made narrower on purpose: within what that precision explains, or more than that."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.helper as oh
+import pytest
+from onnx import TensorProto, numpy_helper
+from onnxruntime.quantization import quantize_dynamic
+from typer.testing import CliRunner
+
+import trueport
+from tests.models import model_of
+from trueport.cli.app import app
+from trueport.errors import UsageError
+from trueport.fidelity import Verdict
+
+RNG = np.random.default_rng(7)
+FIRST, SECOND, THIRD = (RNG.normal(size=size).astype(np.float32) * 0.3 for size in ((8, 24), (24, 16), (16, 6)))
+Weights = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def network(weights: Weights = (FIRST, SECOND, THIRD), half: bool = False) -> onnx.ModelProto:
+    """Three products with a Relu and a Tanh between; in float16 between two casts where that is asked for."""
+    inside = [("MatMul", "a", "w0"), ("Relu",), ("MatMul", "", "w1"), ("Tanh",), ("MatMul", "", "w2")]
+    nodes = [oh.make_node("Cast", ["x"], ["a"], to=TensorProto.FLOAT16)] if half else []
+    last = "a" if half else "x"
+    for number, (operator, *read) in enumerate(inside):
+        nodes.append(oh.make_node(operator, [last, *read[1:]], [f"v{number}"]))
+        last = f"v{number}"
+    nodes.append(oh.make_node("Cast" if half else "Identity", [last], ["y"], **({"to": 1} if half else {})))
+    kept = [weight.astype(np.float16) if half else weight for weight in weights]
+    return model_of(
+        nodes,
+        [oh.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 8])],
+        [oh.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 6])],
+        initializers=[numpy_helper.from_array(weight, f"w{index}") for index, weight in enumerate(kept)],
+    )
+
+
+def stored(weights: Weights) -> Weights:
+    return tuple(weight.astype(np.float16).astype(np.float32) for weight in weights)  # type: ignore[return-value]
+
+
+def quantized(model: onnx.ModelProto, folder: Path) -> onnx.ModelProto:
+    onnx.save(model, folder / "wide.onnx")
+    quantize_dynamic(folder / "wide.onnx", folder / "narrow.onnx")
+    return onnx.load(folder / "narrow.onnx")
+
+
+WRONG = (FIRST, SECOND * np.float32(1.3), THIRD)
+X = [{"x": np.random.default_rng(1).normal(size=(5, 8)).astype(np.float32)}]
+
+
+@pytest.mark.parametrize("form", ["float16", "stored in float16", "int8"])
+def test_what_the_precision_explains_is_called_so(form: str, tmp_path: Path) -> None:
+    makers = {
+        "float16": lambda weights: network(weights, half=True),
+        "stored in float16": lambda weights: network(stored(weights)),
+        "int8": lambda weights: quantized(network(weights), tmp_path),
+    }
+    name = form.split()[-1]
+    found = trueport.verify(network(), makers[form]((FIRST, SECOND, THIRD)), data=X)
+    assert found.verdict == Verdict.PRECISION_CHANGE, str(found)
+    assert f"precision change: {name}, within what that precision explains" in found.outputs[0].why
+    strict = trueport.verify(network(), makers[form]((FIRST, SECOND, THIRD)), data=X, precision="strict")
+    assert strict.verdict == Verdict.DEPARTS
+    assert "precision" not in strict.outputs[0].why
+    faulty = trueport.verify(network(), makers[form]((FIRST, -SECOND, THIRD)), data=X)
+    assert faulty.verdict == Verdict.DEPARTS
+    assert f"precision change: {name}, and more than that precision explains" in faulty.outputs[0].why
+
+
+def test_one_narrowed_weight_is_a_fault() -> None:
+    one = network((stored((FIRST, SECOND, THIRD))[0], SECOND, THIRD))
+    assert trueport.verify(network(), one, data=X).verdict == Verdict.DEPARTS
+
+
+def test_a_faulty_float16_network_is_not_excused() -> None:
+    assert trueport.verify(network(), network(WRONG, half=True), data=X).verdict == Verdict.DEPARTS
+
+
+def test_a_source_of_that_precision_has_none_to_change() -> None:
+    half = network(half=True)
+    assert trueport.verify(half, network(half=True), data=X).verdict == Verdict.FAITHFUL
+    assert trueport.verify(half, network(WRONG, half=True), data=X).verdict == Verdict.DEPARTS
+
+
+def test_the_command_line_says_it_and_ends_with_zero(tmp_path: Any) -> None:
+    onnx.save(network(), tmp_path / "a.onnx")
+    onnx.save(network(half=True), tmp_path / "b.onnx")
+    words = ["verify", str(tmp_path / "a.onnx"), str(tmp_path / "b.onnx"), "--samples", "2"]
+    ended = CliRunner().invoke(app, words)
+    assert (ended.exit_code, ended.stdout.split(":")[0]) == (0, "precision change")
+    assert CliRunner().invoke(app, [*words, "--precision", "strict"]).exit_code == 1
+
+
+def test_there_is_no_other_precision() -> None:
+    with pytest.raises(UsageError, match="no precision 'half'"):
+        trueport.verify(network(), network(), precision="half")
