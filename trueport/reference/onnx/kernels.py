@@ -17,6 +17,7 @@ import onnx_ir as ir
 from trueport.ir.gathering import gather_elements
 from trueport.reference.onnx.classic_ml import CLASSIC_ML
 from trueport.reference.onnx.microsoft.kernels import MICROSOFT
+from trueport.reference.onnx.recurrent import RECURRENT
 from trueport.reference.onnx.resize import resize
 from trueport.reference.onnx.sampling import deform_conv, grid_sample
 from trueport.reference.onnx.signal import stft
@@ -259,6 +260,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "Relu": _relu,
         "Resize": resize,
         "STFT": stft,
+        **RECURRENT,
     }
 )
 """By operator of ONNX's own domain; one that returns None leaves the case to the reference."""

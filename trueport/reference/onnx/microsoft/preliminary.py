@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from trueport.reference.onnx.microsoft.quantized import dynamically_quantized, integer_product
+from trueport.reference.onnx.recurrent import Cell, activations_of, lstm_step, recur
 from trueport.reference.onnx.sampling import grid_sample
 
 __all__ = ["PRELIMINARY"]
@@ -69,34 +70,6 @@ def _distances(A: Array, B: Array, *, metric: str = "sqeuclidean") -> Array:
     return np.sqrt(squares) if metric == "euclidean" else squares
 
 
-def _activations(names: Sequence[str] | None, alpha: Sequence[float], beta: Sequence[float]) -> list[Any]:
-    """Return functions in the order of their names; parameters go to those that take them, in order."""
-    alphas, betas, made = iter(alpha), iter(beta), []
-    for name in names or ("Sigmoid", "Tanh", "Tanh"):
-        default_alpha, default_beta, function = _FUNCTIONS[name.lower()]
-        a = next(alphas, default_alpha) if default_alpha is not None else None
-        b = next(betas, default_beta) if default_beta is not None else None
-        given = [value for value in (a, b) if value is not None]
-        made.append(lambda x, function=function, given=given: function(x, *given))
-    return made
-
-
-_FUNCTIONS: dict[str, tuple[float | None, float | None, Callable[..., Array]]] = {
-    "sigmoid": (None, None, lambda x: 0.5 * (1 + np.tanh(x / 2))),
-    "tanh": (None, None, np.tanh),
-    "relu": (None, None, lambda x: np.maximum(x, 0)),
-    "softsign": (None, None, lambda x: x / (1 + np.abs(x))),
-    "softplus": (None, None, lambda x: np.logaddexp(x, 0)),
-    "affine": (1.0, 0.0, lambda x, a, b: a * x + b),
-    "leakyrelu": (0.01, None, lambda x, a: np.where(x >= 0, x, a * x)),
-    "thresholdedrelu": (1.0, None, lambda x, a: np.where(x > a, x, 0)),
-    "scaledtanh": (1.0, 1.0, lambda x, a, b: a * np.tanh(b * x)),
-    "hardsigmoid": (0.2, 0.5, lambda x, a, b: np.clip(a * x + b, 0, 1)),
-    "elu": (1.0, None, lambda x, a: np.where(x >= 0, x, a * np.expm1(np.minimum(x, 0)))),
-}
-"""Default parameters and function, by lower-case name."""
-
-
 def _quantized_lstm(
     X: Array,
     W: Array,
@@ -114,34 +87,26 @@ def _quantized_lstm(
     clip: float | None = None,
     direction: str = "forward",
     input_forget: int = 0,
-) -> tuple[Array, Array, Array]:
+) -> tuple[Array, ...]:
     """Quantize inputs and states on the way; weights are ``[directions, input or hidden, 4 · hidden]``."""
     steps, batch, directions = X.shape[0], X.shape[1], len(W)
-    functions = _activations(activations or ["Sigmoid", "Tanh", "Tanh"] * directions, activation_alpha, activation_beta)
-    limit = np.inf if clip is None else clip
-    all_y = np.zeros((steps, directions, batch, hidden_size))
-    last_h, last_c = np.zeros((2, directions, batch, hidden_size))
+    defaults = ["Sigmoid", "Tanh", "Tanh"]
+    functions = activations_of(activations, defaults, activation_alpha, activation_beta, directions)
     w_scale, w_zero, r_scale, r_zero = weights
-    counts = np.full(batch, steps) if lengths is None else lengths
+    zeros = np.zeros((directions, batch, hidden_size))
+    initial = [zeros if state is None else state for state in (initial_h, initial_c)]
+    gates = []
     for one in range(directions):
-        f, g, of_c = functions[3 * one : 3 * one + 3]
-        gates = _product(X.reshape(-1, X.shape[2]), W[one], w_scale[one], w_zero[one]).reshape(steps, batch, -1)
-        gates = gates if B is None else gates + sum(np.split(B[one], 2))
-        peep_i, peep_o, peep_f = [0.0] * 3 if P is None else np.split(P[one], 3)
-        h, c = (np.zeros((batch, hidden_size)) if s is None else s[one] for s in (initial_h, initial_c))
-        is_backward = direction == "reverse" or one == 1
-        for step in reversed(range(steps)) if is_backward else range(steps):
-            total = gates[step] + _product(h, R[one], r_scale[one], r_zero[one])
-            i, o, forget, new = np.split(total, 4, axis=-1)
-            i = f(np.clip(i + peep_i * c, -limit, limit))
-            forget = 1 - i if input_forget else f(np.clip(forget + peep_f * c, -limit, limit))
-            after = forget * c + i * g(np.clip(new, -limit, limit))
-            out = f(np.clip(o + peep_o * after, -limit, limit)) * of_c(after)
-            is_there = (step < counts)[:, None]
-            h, c = np.where(is_there, out, h), np.where(is_there, after, c)
-            all_y[step, one] = np.where(is_there, out, 0)
-        last_h[one], last_c[one] = h, c
-    return all_y, last_h, last_c
+        of_inputs = _product(X.reshape(-1, X.shape[2]), W[one], w_scale[one], w_zero[one]).reshape(steps, batch, -1)
+        gates.append(of_inputs if B is None else of_inputs + sum(np.split(B[one], 2)))
+
+    def cell(one: int) -> Cell:
+        step = lstm_step(functions[one], None if P is None else P[one], clip, input_forget)
+        return lambda x, states: step(x + _product(states[0], R[one], r_scale[one], r_zero[one]), states)
+
+    cells = [cell(one) for one in range(directions)]
+    states = [(initial[0][one], initial[1][one]) for one in range(directions)]
+    return recur(gates, cells, states, lengths, direction == "reverse")
 
 
 def _product(x: Array, weights: Array, scale: Array, zero_point: Array) -> Array:

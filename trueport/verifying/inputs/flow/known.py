@@ -8,7 +8,18 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["UNKNOWN", "Known", "Number", "count_elements", "has_gaps", "is_varying", "plain", "relation", "remainder"]
+__all__ = [
+    "UNKNOWN",
+    "Known",
+    "Number",
+    "common",
+    "count_elements",
+    "has_gaps",
+    "is_varying",
+    "plain",
+    "relation",
+    "remainder",
+]
 
 Number = Any
 """An integer or a float that is the same for all candidates, or an array with one per candidate."""
@@ -52,6 +63,11 @@ def plain(number: Number | None) -> Number | None:
 def is_varying(number: Number | None) -> bool:
     """True if it differs from candidate to candidate."""
     return isinstance(number, np.ndarray) and number.ndim == 1 and bool(np.any(number != number[:1]))
+
+
+def common(number: Number) -> int:
+    """Return an integer that is the same for all candidates as Python's own."""
+    return int(np.asarray(number).flat[0])
 
 
 def has_gaps(shape: Sequence[Number | None]) -> bool:

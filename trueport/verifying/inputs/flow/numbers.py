@@ -10,7 +10,16 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.verifying.inputs.flow.flow import MAX_ELEMENTS, Call, Rule
-from trueport.verifying.inputs.flow.known import UNKNOWN, Known, Number, has_gaps, is_varying, relation, remainder
+from trueport.verifying.inputs.flow.known import (
+    UNKNOWN,
+    Known,
+    Number,
+    common,
+    has_gaps,
+    is_varying,
+    relation,
+    remainder,
+)
 from trueport.verifying.inputs.flow.shapes import broadcast
 
 __all__ = ["NUMBER_RULES", "REDUCTIONS", "reduce_rule"]
@@ -220,9 +229,9 @@ def _constant_of_shape(call: Call) -> Sequence[Known]:
     if shape is None:
         return [UNKNOWN]
     value = call.node.attributes["value"].as_tensor().numpy().item() if "value" in call.node.attributes else 0
-    if any(is_varying(dim) for dim in shape) or math.prod(int(dim) for dim in shape) > MAX_ELEMENTS:
+    if any(is_varying(dim) for dim in shape) or math.prod(map(common, shape)) > MAX_ELEMENTS:
         return [Known(tuple(shape), None, value, value)]
-    return [Known(tuple(shape), (value,) * math.prod(int(dim) for dim in shape))]
+    return [Known(tuple(shape), (value,) * math.prod(map(common, shape)))]
 
 
 def _reduce_elements(call: Call) -> Sequence[Known]:

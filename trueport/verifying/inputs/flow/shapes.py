@@ -232,6 +232,8 @@ def _cut(call: Call, size: Number, start: Number, end: Number, step: int) -> Num
 def _cut_elements(
     elements: Sequence[Number], starts: Sequence[Number], ends: Sequence[Number], step: int
 ) -> tuple[Number, ...] | None:
+    if not len(starts):
+        return tuple(elements)
     if is_varying(starts[0]) or is_varying(ends[0]):
         return None
     return tuple(elements[int(np.asarray(starts[0]).flat[0]) : int(np.asarray(ends[0]).flat[0]) : step])
