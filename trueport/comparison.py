@@ -123,6 +123,7 @@ def locate(
     k: float = DEFAULT_K,
     memory: int = DEFAULT_MEMORY,
     everything: bool = False,
+    allow: Collection[str] = (),
     ops: Sequence[Any] = (),
     signature: str | None = None,
     reproduce: str | Path | None = None,
@@ -136,6 +137,7 @@ def locate(
     The source may be ONNX, a SavedModel, a Keras model, a TensorFlow function or a PyTorch module; the target
     anything that ``verify`` takes. ``memory``: bytes of values that are held beside the models. ``everything``: judge
     all values that both have, and find every node's own error; the culprit is then not the last of ``steps``.
+    ``allow``: differences of inputs and outputs that do not count, as in `verify`.
 
     ``reproduce`` names a folder that is made: the node and the target's part of it, inputs, and a script that shows
     the difference. ``anonymize``: with random numbers in the places of weights and inputs, as far as it still shows.
@@ -144,19 +146,20 @@ def locate(
         raise OutputExists("is there already", where=str(reproduce), remedy="name a folder that is not there yet")
     require_for_comparison(form_of(source), form_of(target), in_runtime=reproduce is not None)
     opened = _opened(source, target, ops, _Taken(signature, example_inputs, dynamic_shapes, trust))
-    runs, model = opened.runs, opened.deployed.opened()
+    runs, model, allowed = opened.runs, opened.deployed.opened(), checked_allowance(allow)
     plain = runs[0]
-    outputs = pair(plain.outputs, model.outputs, "outputs")
-    paired = PairedModel(model, pair(plain.inputs, model.inputs, "inputs"), outputs)
+    paired_inputs, outputs = pair(plain, model)
+    paired = PairedModel(model, paired_inputs, outputs)
     oracle = opened.source.reference()
     # The inputs that verify makes, so that both say the same.
     inputs = list(feed(Feeding(data, samples, seed, dims, special=samples is None), plain, paired, oracle))
     settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
     settings["declarations"] = declarations(model.runtime, ops)
     found = pursue(oracle, runs, paired, outputs, inputs, **settings)
+    differences = signature_differences(plain, model, paired_inputs, outputs, allowed)
     others = _others(Opening("target", opened.target, model), paired)
-    located = found.located
-    if located.departs and not fails(paired, located.feeds):
+    located = _with_differences(found.located, differences)
+    if found.located.departs and not fails(paired, located.feeds):
         located = with_optimizations(located, oracle, runs, paired, others)
     if located.culprit is None or reproduce is None:
         return located
@@ -165,6 +168,12 @@ def locate(
     place, known = Path(reproduce), oracle.registry if isinstance(oracle, OnnxOracle) else RECORDS
     made = write_reproducer(located.culprit, located.feeds, place, registry=known, k=k, anonymize=anonymize)
     return replace(located, reproducer=str(made))
+
+
+def _with_differences(found: Located, differences: Sequence[SignatureDifference]) -> Located:
+    """Return what was located, with the differences of inputs and outputs where no number differs."""
+    counted = [difference.what for difference in differences if difference.counts]
+    return found if found.departs or not counted else replace(found, departs=True, why="; ".join(counted))
 
 
 def diff(first: Any, second: Any, *, signature: str | None = None, trust: bool = False) -> Difference:
@@ -295,7 +304,7 @@ def _pair(
     """Open both and pair their inputs and outputs; ``allow``: differences between these that do not count."""
     found = _opened(source, target, ops, taken, limits)
     plain, model = found.runs[0], found.deployed
-    inputs, outputs = pair(plain.inputs, model.inputs, "inputs"), pair(plain.outputs, model.outputs, "outputs")
+    inputs, outputs = pair(plain, model)
     openings = (Opening("source", found.source, plain), Opening("target", found.target, model))
     differences = signature_differences(plain, model, inputs, outputs, allow)
     called = CastModel.around(plain, model, inputs, outputs if "dtypes" in allow else ())

@@ -39,8 +39,8 @@ def measure_profile(
     plain = source[0]
     opened = target.opened()
     try:
-        outputs = pair(plain.outputs, opened.outputs, "outputs")
-        paired = PairedModel(opened, pair(plain.inputs, opened.inputs, "inputs"), outputs)
+        taken, outputs = pair(plain, opened)
+        paired = PairedModel(opened, taken, outputs)
         walk = oracle.walk(source)
         settings: dict[str, Any] = {"k": DEFAULT_K, "memory": DEFAULT_MEMORY, "declarations": declarations}
         found = pursue(oracle, source, paired, outputs, inputs, everything=True, **settings)

@@ -135,7 +135,8 @@ class Verification:
         if self.runtime_at_fault:
             return f"{verdict}: {self.runtime_at_fault}"
         differs = [str(difference) for difference in self.differences if difference.counts]
-        if differs and self.worst.verdict != Verdict.DEPARTS:
+        # An output of another dtype is such a difference itself, and says less than its declaration.
+        if differs and (self.worst.verdict != Verdict.DEPARTS or self.worst.why.startswith("dtype ")):
             return f"{verdict}: {differs[0]}"
         if self.verdict == Verdict.FAITHFUL and not self.strict and not any(output.ratio for output in self.outputs):
             return f"{verdict}: no error in any output"

@@ -195,7 +195,7 @@ class _Sample:
         found = []
         for name, plain in self.runs[0].items():
             if name not in self.got:
-                found.append(Judgement(name, Verdict.DEPARTS, math.inf, "the target does not give it"))
+                found.append(Judgement(name, Verdict.DEPARTS, math.inf, "the target gives no value"))
             elif truth is None or name not in truth:
                 found.append(self._without_truth(name))
             else:

@@ -1,4 +1,4 @@
-"""Which input of one model is which of another: by name, else by place, and in which order of axes."""
+"""Which input or output of one model is which of another: by name, else by position, and in which order of axes."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from trueport.ir.artifact import InnerValue
 from trueport.ir.ports import Port
 from trueport.runtimes.base import Model, Operation
 
-__all__ = ["PairedModel", "Pairing", "pair"]
+__all__ = ["PairedModel", "Pairing", "are_both_onnx", "pair"]
 
 _MAX_RANK = 5
 """Permutations of more axes are not looked for."""
+_ONNX = ("onnxruntime", "onnx reference")
 
 
 @dataclass(frozen=True)
@@ -36,18 +37,57 @@ class Pairing:
         return f"{self.source!r} is {self.target!r} in the target{order}"
 
 
-def pair(source: Sequence[Port], target: Sequence[Port], what: str) -> list[Pairing]:
-    """All of the source's ports with the target's; refuses what can't be told."""
+def pair(source: Model, target: Model) -> tuple[list[Pairing], list[Pairing]]:
+    """Pair all inputs, and the outputs: one that the target lacks has no pair, another shape of one is for the judge.
+
+    Raises `UsageError` where the target cannot be called with the source's inputs, and where the models have another
+    number of outputs and none of the same name.
+    """
+    # An ONNX file has no other convention for channels than the one that it was made from.
+    permute = not are_both_onnx(source, target)
+    return _pair_inputs(source.inputs, target.inputs), _pair_outputs(source.outputs, target.outputs, permute)
+
+
+def are_both_onnx(source: Model, target: Model) -> bool:
+    """True if both models are called as ONNX models are."""
+    return source.runtime in _ONNX and target.runtime in _ONNX
+
+
+def _pair_inputs(source: Sequence[Port], target: Sequence[Port]) -> list[Pairing]:
+    partners = _partners(source, target)
+    if partners is None:
+        raise _numbers_differ(source, target, "inputs")
+    found = [Pairing(s.name, t.name, _order(s, t)) for s, t in zip(source, partners, strict=True)]
+    return _narrowed(found, source, partners)
+
+
+def _pair_outputs(source: Sequence[Port], target: Sequence[Port], permute: bool) -> list[Pairing]:
+    partners = _partners(source, target)
+    if partners is not None:
+        orders = [_permutation(s, t)[1] if permute else None for s, t in zip(source, partners, strict=True)]
+        found = [Pairing(s.name, t.name, perm) for s, t, perm in zip(source, partners, orders, strict=True)]
+        return _narrowed(found, source, partners)
+    by_name = {_plain(port.name): port for port in target}
+    shared = [port for port in source if _plain(port.name) in by_name]
+    if not shared:
+        raise _numbers_differ(source, target, "outputs")
+    return _pair_outputs(shared, [by_name[_plain(port.name)] for port in shared], permute)
+
+
+def _partners(source: Sequence[Port], target: Sequence[Port]) -> list[Port] | None:
+    """Return the target's port for each of the source's, by name or else by position; None if their numbers differ."""
     if len(source) != len(target):
-        raise UsageError(
-            f"the source has {len(source)} {what}, the target {len(target)}",
-            remedy=f"source: {[p.name for p in source]}; target: {[p.name for p in target]}",
-        )
+        return None
     by_name = {_plain(port.name): port for port in target}
     named = len(by_name) == len(target) and all(_plain(port.name) in by_name for port in source)
-    partners = [by_name[_plain(port.name)] for port in source] if named else list(target)
-    found = [Pairing(s.name, t.name, _order(s, t, what)) for s, t in zip(source, partners, strict=True)]
-    return _narrowed(found, source, partners)
+    return [by_name[_plain(port.name)] for port in source] if named else list(target)
+
+
+def _numbers_differ(source: Sequence[Port], target: Sequence[Port], what: str) -> UsageError:
+    return UsageError(
+        f"the source has {len(source)} {what}, the target {len(target)}",
+        remedy=f"source: {[p.name for p in source]}; target: {[p.name for p in target]}",
+    )
 
 
 def _narrowed(found: Sequence[Pairing], source: Sequence[Port], target: Sequence[Port]) -> list[Pairing]:
@@ -74,17 +114,28 @@ def _plain(name: str) -> str:
     return name.split(":")[0].removeprefix("serving_default_")
 
 
-def _order(source: Port, target: Port, what: str) -> tuple[int, ...] | None:
-    """None where shapes agree; else the only permutation with which they do."""
+def _order(source: Port, target: Port) -> tuple[int, ...] | None:
+    """Return the permutation of an input's axes with which shapes agree; None where they agree as they are."""
+    known, perm = _permutation(source, target)
+    if known:
+        return perm
+    own, other = list(source.shape or ()), list(target.shape or ())
+    if len(own) != len(other):
+        words = f"{source.name!r} has rank {len(own)} in the source, {len(other)} in the target"
+    else:
+        words = f"{source.name!r} is {own} in the source and {other} in the target"
+    raise UsageError(words, where="inputs", remedy="compare models that take the same inputs")
+
+
+def _permutation(source: Port, target: Port) -> tuple[bool, tuple[int, ...] | None]:
+    """Return whether declared shapes can agree, and the permutation of axes with which they do (None: as they are)."""
     if source.shape is None or target.shape is None or source.kind != "tensor" or target.kind != "tensor":
-        return None
-    if len(source.shape) != len(target.shape):
-        raise UsageError(
-            f"{source.name!r} has rank {len(source.shape)} in the source, {len(target.shape)} in the target", where=what
-        )
-    if _fit(source.shape, target.shape) or len(source.shape) > _MAX_RANK:
-        return None
+        return True, None
     rank = len(source.shape)
+    if rank != len(target.shape):
+        return False, None
+    if _fit(source.shape, target.shape) or rank > _MAX_RANK:
+        return True, None
     fitting = [
         perm
         for perm in itertools.permutations(range(rank))
@@ -93,11 +144,7 @@ def _order(source: Port, target: Port, what: str) -> tuple[int, ...] | None:
     # The usual ones first: channels moved to the end, or to the front.
     usual = [(0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))]
     chosen = [perm for perm in usual if perm in fitting] or fitting
-    if not chosen:
-        raise UsageError(
-            f"{source.name!r} is {list(source.shape)} in the source and {list(target.shape)} in the target", where=what
-        )
-    return chosen[0]
+    return (True, chosen[0]) if chosen else (False, None)
 
 
 def _fit(one: Sequence[Any], other: Sequence[Any]) -> bool:

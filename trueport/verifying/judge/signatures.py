@@ -16,7 +16,7 @@ import numpy as np
 from trueport.errors import UsageError
 from trueport.ir.ports import Port
 from trueport.runtimes.base import Model
-from trueport.verifying.inputs.pairing import Pairing
+from trueport.verifying.inputs.pairing import Pairing, are_both_onnx
 
 __all__ = ["ALLOWED", "CastModel", "SignatureDifference", "checked_allowance", "signature_differences"]
 
@@ -27,7 +27,6 @@ _FAMILIES = (
     {"COMPLEX64", "COMPLEX128"},
 )
 _DTYPES = {"FLOAT16": "float16", "FLOAT": "float32", "DOUBLE": "float64"}
-_ONNX = ("onnxruntime", "onnx reference")
 
 
 @dataclass(frozen=True)
@@ -63,12 +62,13 @@ def signature_differences(
     allow: Collection[str] = (),
 ) -> tuple[SignatureDifference, ...]:
     """Return how the target's inputs and outputs differ from the source's, by the pairs that were found."""
-    both_onnx = source.runtime in _ONNX and target.runtime in _ONNX
+    both_onnx = are_both_onnx(source, target)
     counted = {"names": both_onnx, "order": both_onnx, "dims": target.runtime != "tflite", "dtypes": True}
     found = [
         *_side("input", source.inputs, target.inputs, inputs),
         *_side("output", source.outputs, target.outputs, outputs),
         *_frozen(source.inputs, target.inputs, inputs),
+        *_numbers_of_outputs(source.outputs, target.outputs, outputs),
     ]
     return tuple(SignatureDifference(kind, what, counted[kind] and kind not in allow) for kind, what in found)
 
@@ -88,6 +88,18 @@ def _side(
     if places != sorted(places):
         words = [", ".join(map(repr, ports)) for ports in (own, others)]
         yield "order", f"the {noun}s of the source are {words[0]}, those of the target {words[1]}"
+
+
+def _numbers_of_outputs(
+    source: Sequence[Port], target: Sequence[Port], pairs: Sequence[Pairing]
+) -> Iterator[tuple[str, str]]:
+    paired = {pair.source for pair in pairs}, {pair.target for pair in pairs}
+    for port in source:
+        if port.name not in paired[0]:
+            yield "names", f"output {port.name!r} is missing in the target"
+    for port in target:
+        if port.name not in paired[1]:
+            yield "names", f"output {port.name!r} of the target is not in the source"
 
 
 def _frozen(source: Sequence[Port], target: Sequence[Port], pairs: Sequence[Pairing]) -> Iterator[tuple[str, str]]:

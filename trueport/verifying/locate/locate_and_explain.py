@@ -80,12 +80,19 @@ def pursue(
     assert pursuit is not None
     found, aligned = pursuit.located, pursuit.target
     if found.culprit is None:
-        return pursuit
+        return Pursuit(_with_missing_outputs(found, executions[0], outputs), aligned)
     culprit = _with_target_part(found.culprit, target.model, found.feeds, declarations)
     culprit = _explained(culprit, walk, aligned, k, declarations)
     if isinstance(oracle, OnnxOracle) and not culprit.within:
         culprit = _looked_inside(culprit, executions[0], target.model, found.feeds, oracle.registry, k, memory)
     return Pursuit(replace(found, culprit=culprit), aligned)
+
+
+def _with_missing_outputs(found: Located, source: Model, outputs: Sequence[Pairing]) -> Located:
+    """Name the outputs that the target lacks, where no node is to blame."""
+    paired = {pairing.source for pairing in outputs}
+    missing = [repr(port.name) for port in source.outputs if port.name not in paired]
+    return replace(found, why=f"the target does not give output {', '.join(missing)}") if missing else found
 
 
 def _on(
