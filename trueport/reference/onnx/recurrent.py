@@ -39,7 +39,8 @@ def activations_of(
     directions: int,
 ) -> list[list[Callable[[Array], Array]]]:
     """Return the functions of each direction; parameters go, in order, to those that take them."""
-    alphas, betas, functions = iter(alpha or ()), iter(beta or ()), []
+    alphas, betas = iter(alpha or ()), iter(beta or ())
+    functions: list[Callable[[Array], Array]] = []
     for name in (names or [*defaults] * directions)[: len(defaults) * directions]:
         default_alpha, default_beta, function = _FUNCTIONS[name.lower()]
         a = next(alphas, default_alpha) if default_alpha is not None else None
