@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -40,15 +40,17 @@ def activations_of(
 ) -> list[list[Callable[[Array], Array]]]:
     """Return the functions of each direction; parameters go, in order, to those that take them."""
     alphas, betas = iter(alpha or ()), iter(beta or ())
-    functions: list[Callable[[Array], Array]] = []
-    for name in (names or [*defaults] * directions)[: len(defaults) * directions]:
-        default_alpha, default_beta, function = _FUNCTIONS[name.lower()]
-        a = next(alphas, default_alpha) if default_alpha is not None else None
-        b = next(betas, default_beta) if default_beta is not None else None
-        given = [value for value in (a, b) if value is not None]
-        functions.append(lambda x, function=function, given=given: function(x, *given))
+    functions = [_activation(name, alphas, betas) for name in (names or [*defaults] * directions)]
     size = len(defaults)
     return [functions[number * size : (number + 1) * size] for number in range(directions)]
+
+
+def _activation(name: str, alphas: Iterator[float], betas: Iterator[float]) -> Callable[[Array], Array]:
+    default_alpha, default_beta, function = _FUNCTIONS[name.lower()]
+    a = next(alphas, default_alpha) if default_alpha is not None else None
+    b = next(betas, default_beta) if default_beta is not None else None
+    given = [value for value in (a, b) if value is not None]
+    return lambda x: function(x, *given)
 
 
 def recur(
