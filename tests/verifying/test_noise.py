@@ -6,11 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import onnx.helper as oh
 import pytest
 import torch
 
-from trueport.fidelity import Against, ErrorBound
+import trueport
+from tests.models import model_of
+from trueport.fidelity import Against, ErrorBound, Verdict
+from trueport.mapping.registry import RECORDS
 from trueport.reference.noise import Rounding, RoundingNoise, error_sizes
+from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.reference.onnx.windows import conv
 
 UNIT = 2.0**-24
@@ -91,3 +96,45 @@ def test_convolutions_agree_with_torch_in_float64(seed: int) -> None:
     bias = None if b is None else torch.from_numpy(b)
     want = run(padded, torch.from_numpy(w), bias, stride=strides, dilation=dilations, groups=group).numpy()
     np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-12)
+
+
+EXACT = {
+    "Relu": ("Relu", {}),
+    "Neg": ("Neg", {}),
+    "Abs": ("Abs", {}),
+    "Round": ("Round", {}),
+    "Floor": ("Floor", {}),
+    "Ceil": ("Ceil", {}),
+    "ReduceMax": ("ReduceMax", {"keepdims": 1}),
+    "MaxPool": ("MaxPool", {"kernel_shape": [1]}),
+}
+
+
+@pytest.mark.parametrize("op, attributes", EXACT.values(), ids=EXACT)
+def test_what_only_selects_or_rounds_to_integers_adds_no_noise(op: str, attributes: dict[str, Any]) -> None:
+    """Such results are floats already, so a comparison behind them is decided by the same bits in every runtime."""
+    dims = [1, 2, 6]
+    model = model_of(
+        [oh.make_node(op, ["x"], ["t"], **attributes), oh.make_node("LessOrEqual", ["t", "t"], ["y"])],
+        [oh.make_tensor_value_info("x", 1, dims)],
+        [oh.make_tensor_value_info("t", 1, None), oh.make_tensor_value_info("y", 9, None)],
+    )
+    x = np.random.default_rng(0).normal(size=dims).astype(np.float32) * 3
+    exact, noisy = OnnxOracle.of(model, RECORDS).run({"x": x})
+    assert all(np.array_equal(run["t"], exact["t"]) for run in noisy)
+
+
+def test_a_tie_of_rounded_numbers_is_no_matter_of_noise() -> None:
+    def compared(op: str) -> Any:
+        return model_of(
+            [
+                oh.make_node("Round", ["a"], ["p"]),
+                oh.make_node("Round", ["b"], ["q"]),
+                oh.make_node(op, ["p", "q"], ["said"]),
+                oh.make_node("Cast", ["said"], ["y"], to=1),
+            ],
+            [oh.make_tensor_value_info(name, 1, ["n", 6]) for name in "ab"],
+            [oh.make_tensor_value_info("y", 1, ["n", 6])],
+        )
+
+    assert trueport.verify(compared("Less"), compared("LessOrEqual")).verdict == Verdict.DEPARTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, AGAINST_TERMS, accumulation, ulps
+from trueport.fidelity import AGAINST_DATA, AGAINST_STEPS, AGAINST_TERMS, accumulation
 from trueport.operators.order import Along, AlongInput, Reduced
 from trueport.operators.record import Confusable, Folding, Kind, Operator, Role, Trait, Widening
 
@@ -31,9 +31,9 @@ OPERATORS: tuple[Operator, ...] = (
     _reduction("ReduceL2"),
     _reduction("ReduceLogSum", confusable=None, traits=Trait.MAGNIFIES_SMALL),
     _reduction("ReduceLogSumExp"),
-    _reduction("ReduceMax", error=ulps(0), folds=Folding.INTEGERS, widening=Widening.ORDERED, traits=Trait.KEEPS_SMALL),
+    _reduction("ReduceMax", error=None, folds=Folding.INTEGERS, widening=Widening.ORDERED, traits=Trait.KEEPS_SMALL),
     _reduction("ReduceMean", error=accumulation(against=AGAINST_TERMS), family="averagepool", traits=Trait.KEEPS_SMALL),
-    _reduction("ReduceMin", error=ulps(0), folds=Folding.INTEGERS, widening=Widening.ORDERED, traits=Trait.KEEPS_SMALL),
+    _reduction("ReduceMin", error=None, folds=Folding.INTEGERS, widening=Widening.ORDERED, traits=Trait.KEEPS_SMALL),
     _reduction("ReduceProd", folds=Folding.INTEGERS, widening=Widening.WRAPS, traits=Trait.KEEPS_SMALL),
     _reduction(
         "ReduceSum",
@@ -56,14 +56,14 @@ OPERATORS: tuple[Operator, ...] = (
     _pool("GlobalLpPool", error=accumulation(4), traits=Trait.ANY_CHANNEL_AXIS),
     _pool(
         "GlobalMaxPool",
-        error=ulps(0),
+        error=None,
         family="maxpool",
         confusable=Confusable.GLOBAL_POOL,
         traits=Trait.ANY_CHANNEL_AXIS,
     ),
     _pool("LpPool", error=accumulation(4)),
-    _pool("MaxPool", error=ulps(0), widening=Widening.ORDERED, confusable=Confusable.POOL, pads_with=-math.inf),
-    _pool("MaxRoiPool", error=ulps(0)),
+    _pool("MaxPool", error=None, widening=Widening.ORDERED, confusable=Confusable.POOL, pads_with=-math.inf),
+    _pool("MaxRoiPool", error=None),
     _pool("MaxUnpool", error=None, roles=(Role.DATA, Role.DATA, Role.PARAMETER)),
     _normalization(
         "BatchNormalization",

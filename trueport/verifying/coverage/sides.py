@@ -122,9 +122,11 @@ class Compared:
         x, other = (b, a) if _constant(node) == 0 else (a, b)
         away = x.astype(np.float64) - other
         near = np.abs(away) <= margin(other, other.dtype)
-        sides = [near & (away < 0), near & (away > 0), *([away == 0] if self._equals(a) else [])]
-        words = ("below", "above", "equal to")[: len(sides)]
         points = _points(node, other)
+        # Two zeros hide much: what is multiplied by them, or negated, is as it was.
+        equal = (away == 0) & ((other != 0) | bool(points))
+        sides = [near & (away < 0), near & (away > 0), *([equal] if self._equals(a) else [])]
+        words = ("below", "above", "equal to")[: len(sides)]
         if not points:
             return Count("side", [f"{word} the other" for word in words], np.array([side.any() for side in sides]))
         at = [other == point for point in points]
