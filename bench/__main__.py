@@ -30,6 +30,7 @@ PARTS = (
     "alarms",
     "faithful_pairs",
     "hidden",
+    "covered",
     "known_faults",
     "locate",
     "k",
@@ -116,6 +117,10 @@ def _run(part: str, options: argparse.Namespace, models: list[BenchModel]) -> st
 
         count = options.count or (5 if options.quick else None)
         return run_hidden(options.half, options.details, options.resume, CACHE, count)
+    if part == "covered":
+        from bench.faults.covered.report import run_covered
+
+        return run_covered(options.count or (10 if options.quick else 100), options.seed, options.models)
     if part == "known_faults":
         from bench import known_faults
 
@@ -185,7 +190,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--apart", action="store_true", help="faults into models that no rule was made with")
     parser.add_argument("--jobs", type=int, default=1, help="trials of faults that run at a time")
     parser.add_argument("--seed", type=int, default=0, help="which faults, where, in which order")
-    parser.add_argument("--count", type=int, help="trials of `strangers`, pairs, or hidden faults of each half")
+    parser.add_argument(
+        "--count", type=int, help="trials of `strangers` and `covered`, pairs, or hidden faults of each half"
+    )
     parser.add_argument("--half", choices=["tune", "report"], help="of `strangers` and `hidden`; both by default")
     parser.add_argument("--kinds", default="", metavar="PATTERN", help="of `strangers` and of pairs")
     parser.add_argument("--forms", default="", metavar="PATTERN", help="of targets of `strangers`")
