@@ -18,7 +18,6 @@ __all__ = ["CoveredFault", "faults_of"]
 _FLOATS = {TensorProto.FLOAT: np.float32, TensorProto.DOUBLE: np.float64}
 _INTEGERS = {TensorProto.INT64: np.int64, TensorProto.INT32: np.int32}
 _NUMBERS = {**_FLOATS, **_INTEGERS}
-_BEYOND = 1 << 31
 _SIDE = re.compile(r"(below|above|equal to) (the other|\S+)")
 
 
@@ -211,11 +210,16 @@ def _with_operand(index: int) -> Change:
 
 
 def _beyond(edit: _Edit) -> bool:
+    """Make a result one that was computed in 32 bits."""
     assert edit.node is not None
-    if edit.types.get(edit.node.output[0]) != TensorProto.INT64:
+    result = edit.node.output[0]
+    if edit.types.get(result) != TensorProto.INT64:
         return False
-    bound = edit.constant(_BEYOND - 1, TensorProto.INT64)
-    return edit.disturb_where(lambda right: edit.add("Greater", edit.add("Abs", right), bound))
+    edit.node.output[0] = "wrong.right"
+    edit.graph.node.append(helper.make_node("Cast", ["wrong.right"], ["wrong.narrow"], to=TensorProto.INT32))
+    edit.graph.node.append(helper.make_node("Cast", ["wrong.narrow"], [result], to=TensorProto.INT64))
+    _sort(edit.graph)
+    return True
 
 
 def _with_side(label: str, kind: str) -> Change:
