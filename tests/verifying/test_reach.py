@@ -146,6 +146,21 @@ def test_what_no_input_reaches_is_named() -> None:
     assert (said["parts"], said["reached"]) == (coverage.parts, coverage.reached)
 
 
+def test_what_is_reached_but_hidden_by_what_follows_is_not_covered() -> None:
+    g = G()
+    bounded = g.Clip(g.Abs("x"), 1.0, 2.5)
+    coverage = covered(g.model({"x": (F, ["N", 6])}, bounded)).coverage
+    assert coverage is not None
+    assert {node.operator: node.missing for node in coverage.nodes} == {"Abs": ("below 0", "above 0"), "Clip": ()}
+
+
+def test_what_is_bounded_where_it_matters_is_covered() -> None:
+    g = G()
+    coverage = covered(g.model({"x": (F, ["N", 6])}, g.Clip(g.Abs("x"), 0.01, 2.5))).coverage
+    assert coverage is not None
+    assert not coverage.not_reached
+
+
 def test_counts_of_loops() -> None:
     coverage = covered(trips(rng(trips, 0))[0]).coverage
     assert coverage is not None

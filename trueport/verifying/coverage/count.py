@@ -27,6 +27,8 @@ class Count:
     labels: Sequence[str]
     hit: np.ndarray
     """booleans, one per part"""
+    masks: Sequence[np.ndarray] = ()
+    """per part the elements of the result that it decides; empty where that is not known"""
 
 
 @dataclass(frozen=True)

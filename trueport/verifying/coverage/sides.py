@@ -39,10 +39,10 @@ class Knees:
         names = [_name(point) for point in points]
         labels = [f"below {names[0]}", *(f"{a} to {b}" for a, b in itertools.pairwise(names))]
         near = [self._margin(point, x.dtype) for point in (points[0], points[-1])]
-        hit = [bool(np.any((x < points[0]) & (x >= points[0] - near[0])))]
-        hit += [bool(np.any((x > a) & (x < b))) for a, b in itertools.pairwise(points)]
-        hit.append(bool(np.any((x > points[-1]) & (x <= points[-1] + near[1]))))
-        return Count(self.kind, [*labels, f"above {names[-1]}"], np.array(hit))
+        masks = [(x < points[0]) & (x >= points[0] - near[0])]
+        masks += [(x > a) & (x < b) for a, b in itertools.pairwise(points)]
+        masks.append((x > points[-1]) & (x <= points[-1] + near[1]))
+        return _count(self.kind, [*labels, f"above {names[-1]}"], masks)
 
     def _margin(self, point: Any, dtype: np.dtype) -> Any:
         return np.inf if self.kind == "range" else margin(point, dtype)
@@ -128,10 +128,10 @@ class Compared:
         sides = [near & (away < 0), near & (away > 0), *([equal] if self._equals(a) else [])]
         words = ("below", "above", "equal to")[: len(sides)]
         if not points:
-            return Count("side", [f"{word} the other" for word in words], np.array([side.any() for side in sides]))
+            return _count("side", [f"{word} the other" for word in words], sides)
         at = [other == point for point in points]
         labels = [f"{word} {point:.6g}" for point in points for word in words]
-        return Count("side", labels, np.array([np.any(side & here) for here in at for side in sides]))
+        return _count("side", labels, [side & here for here in at for side in sides])
 
     def _equals(self, array: np.ndarray) -> bool:
         return self.exact or array.dtype.kind in "iu"
@@ -154,6 +154,11 @@ class Compared:
             around = [_around(at, dtype, first, exact=exact, equal=equal) for at in dict.fromkeys(wanted) or [other]]
             found.append(Aim(operand, tuple(itertools.chain.from_iterable(around))))
         return found
+
+
+def _count(kind: str, labels: Sequence[str], masks: Sequence[np.ndarray]) -> Count:
+    """Return a count of parts that are known element by element."""
+    return Count(kind, labels, np.array([bool(mask.any()) for mask in masks]), masks)
 
 
 def _around(point: Any, dtype: np.dtype, first: int, *, exact: bool, equal: bool) -> list[Any]:
@@ -242,7 +247,7 @@ class Wide:
             return None
         made = np.asarray(results[0])
         beyond = (made >= _LARGE) | (made < -_LARGE)
-        return Count("range", ("beyond 32 bits",), np.array([beyond.any()]))
+        return _count("range", ("beyond 32 bits",), [beyond])
 
     def aims(self, node: ir.Node, inputs: Arrays, missing: Sequence[int], exact: bool) -> list[Aim]:
         if len(inputs) != 2 or node.op_type not in ("Add", "Sub", "Mul"):

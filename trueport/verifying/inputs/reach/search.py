@@ -14,6 +14,7 @@ from trueport.verifying.coverage.tally import Seen, Tally
 from trueport.verifying.inputs.reach.observe import MOST_WORK, Observation, Observer, TooLarge, family_of
 from trueport.verifying.inputs.reach.paths import Paths, nodes_of
 from trueport.verifying.inputs.reach.pull import Pull, Wanted
+from trueport.verifying.inputs.reach.visible import Visibility
 
 __all__ = ["Candidate", "Reach"]
 
@@ -51,6 +52,7 @@ class Reach:
         }
         self._paths = paths
         self._tally = Tally()
+        self._visibility = Visibility(self._observer)
         self._too_large = False
 
     def look(self, feeds: Feeds) -> Seen:
@@ -74,6 +76,7 @@ class Reach:
         except TooLarge:
             self._too_large = True
             return Seen({}, (), _TOO_LARGE), None
+        self._visibility.only_visible(found, self._tally.counts)
         why = "" if found.complete else "some nodes have no float64 reference"
         return Seen(found.counts, watched, why), found
 
