@@ -17,6 +17,7 @@ import onnx_ir as ir
 from trueport.ir.gathering import gather_elements
 from trueport.reference.onnx.classic_ml import CLASSIC_ML
 from trueport.reference.onnx.microsoft.kernels import MICROSOFT
+from trueport.reference.onnx.recurrent import gru, lstm, rnn
 from trueport.reference.onnx.resize import resize
 from trueport.reference.onnx.sampling import deform_conv, grid_sample
 from trueport.reference.onnx.signal import stft
@@ -238,6 +239,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "DynamicQuantizeLinear": _dynamic_quantize,
         "GatherElements": _gather_elements,
         "Erf": erf,
+        "GRU": gru,
         "Gelu": _gelu,
         "Gemm": _gemm,
         "GlobalAveragePool": _global_average,
@@ -247,6 +249,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "GroupNormalization": _group_norm,
         "InstanceNormalization": _instance_norm,
         "LayerNormalization": _layer_norm,
+        "LSTM": lstm,
         "LRN": _local_response,
         "LpNormalization": _lp_norm,
         "LpPool": _lp_pool,
@@ -256,6 +259,7 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "MeanVarianceNormalization": _mean_variance,
         "Multinomial": _multinomial,
         "QuantizeLinear": _quantize,
+        "RNN": rnn,
         "Relu": _relu,
         "Resize": resize,
         "STFT": stft,
