@@ -16,10 +16,18 @@ from trueport.verifying.causes.approximations import approximations, other_norma
 from trueport.verifying.causes.attributes import attribute_pairs, fitted_attributes, other_attributes
 from trueport.verifying.causes.bodies import inner_attributes
 from trueport.verifying.causes.branches import other_branches
+from trueport.verifying.causes.composed import appended_operators, applied_twice
 from trueport.verifying.causes.evidence import result_evidence, shape_evidence, weights_of_the_same_name
+from trueport.verifying.causes.gates import other_gates
 from trueport.verifying.causes.hypothesis import Rule
 from trueport.verifying.causes.numbers_of_operands import fitted_elements, fitted_operands, rounded_operands
-from trueport.verifying.causes.operands import other_indices, other_operands, other_outputs, other_weights
+from trueport.verifying.causes.operands import (
+    all_weights,
+    other_indices,
+    other_operands,
+    other_outputs,
+    other_weights,
+)
 from trueport.verifying.causes.operators import fitted_operators, other_operators, passed_through
 from trueport.verifying.causes.quantization import other_quantization
 from trueport.verifying.causes.search import fewer_rows, fits, search
@@ -39,6 +47,7 @@ RULES: tuple[Rule, ...] = (
     other_special_numbers,
     other_outputs,
     other_operands,
+    other_gates,
     other_indices,
     other_attributes,
     rounded_operands,
@@ -46,6 +55,8 @@ RULES: tuple[Rule, ...] = (
     other_normalizations,
     approximations,
     other_operators,
+    applied_twice,
+    appended_operators,
     fitted_attributes,
     fitted_operands,
     fitted_operators,
@@ -77,7 +88,8 @@ def explain(
     said = [*result_evidence(case), *declared(case, declarations, target.runtime)]
     small = fewer_rows(case)
     weights = sorted(weights_of_the_same_name(small, target), key=lambda one: one.bits)
-    constants = list(other_weights(small, [*stored, *target_constants(small)]))
+    theirs = [*stored, *target_constants(small)]
+    constants = sorted([*other_weights(small, theirs), *all_weights(small, theirs)], key=lambda one: one.bits)
     rules = [iter(weights), iter(constants), *(rule(small) for rule in RULES)]
     result = search(small, rules, k, others)
     found = [*said, *_with_ties([_cause(one) for one in result.hypotheses], case)]
