@@ -12,6 +12,7 @@ import pytest
 import trueport
 from tests.verifying.test_causes_language import FLOAT, first, model
 from trueport.reference.walk import NodeCase
+from trueport.verifying.causes.approximations import other_casts
 from trueport.verifying.causes.documented import choices
 from trueport.verifying.causes.operands import other_operands
 from trueport.verifying.causes.search import fits
@@ -113,3 +114,37 @@ def test_members_of_a_sequence_are_compared_one_by_one() -> None:
     case = NodeCase(node, tuple(parts), parts, parts[::-1], parts, (), "s", lambda _, inputs: [list(inputs)])
     found = [one for one in other_operands(case) if fits(one, case, 8.0)]
     assert [one.what for one in found] == ["inputs inputs[0] and inputs[1] are swapped"]
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        (np.clip(np.trunc(FLOAT * 300), 0, 255).astype(np.uint8), "saturated to uint8"),
+        (np.trunc(FLOAT * 300).astype(np.int64).astype(np.uint8), "wraps around as uint8"),
+    ],
+)
+def test_casts_of_numbers_that_the_type_does_not_hold(way: np.ndarray, said: str) -> None:
+    node = ir.node(
+        "Cast", [ir.Value(name="a")], {"to": 2}, outputs=[ir.Value(name="y", type=ir.TensorType(ir.DataType.UINT8))]
+    )
+    held = (FLOAT * 300).astype(np.float64)
+    case = NodeCase(node, (held,), way, way, way, (), "y", lambda _, inputs: list(inputs))
+    found = [one for one in other_casts(case) if fits(one, case, 8.0)]
+    assert said in min(found, key=lambda one: one.bits).what
+
+
+def test_a_difference_that_cannot_be_evaluated_is_said_as_read() -> None:
+    """A tree that leads into its own leaves: the runtime evaluates it, the reference does not."""
+    modes = ["BRANCH_LEQ", "LEAF", "LEAF", "BRANCH_GT", "LEAF", "LEAF"]
+    text = (
+        '<ir_version: 10, opset_import: ["" : 21, "ai.onnx.ml" : 3]> a (float[4,6] x) => (float[4,1] y) '
+        "{{ y = ai.onnx.ml.TreeEnsembleRegressor <n_targets = 1, nodes_modes = [{0}], "
+        "nodes_treeids = [0, 0, 0, 1, 1, 1], nodes_nodeids = [0, 1, 2, 0, 1, 2], "
+        "nodes_featureids = [0, 0, 0, 1, 1, 1], "
+        "nodes_values = [0.1, 0.0, 0.0, 0.2, 0.0, 0.0], nodes_truenodeids = [1, 0, 0, 1, 0, 0], "
+        "nodes_falsenodeids = [2, 0, 0, 2, 0, 0], target_treeids = [0, 0, 1, 1], target_nodeids = [1, 2, 1, 2], "
+        "target_ids = [0, 0, 0, 0], target_weights = [0.5, -0.7, 0.9, 0.25]> (x) }}"
+    )
+    orders = (modes, [modes[1], modes[0], *modes[2:]])
+    source, target = (onnx.parser.parse_model(text.format(", ".join(f'"{m}"' for m in order))) for order in orders)
+    assert "nodes_modes" in first(source, target, {"x": FLOAT}).what

@@ -12,7 +12,12 @@ from trueport.mapping.registry import RECORDS, Registry
 from trueport.operators.record import Randomness
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.runtimes.base import Model
-from trueport.verifying.causes.approximations import approximations, other_normalizations, other_roundings
+from trueport.verifying.causes.approximations import (
+    approximations,
+    other_casts,
+    other_normalizations,
+    other_roundings,
+)
 from trueport.verifying.causes.attributes import attribute_pairs, fitted_attributes, other_attributes
 from trueport.verifying.causes.bodies import inner_attributes
 from trueport.verifying.causes.branches import other_branches
@@ -33,7 +38,7 @@ from trueport.verifying.causes.quantization import other_quantization
 from trueport.verifying.causes.search import fewer_rows, fits, search
 from trueport.verifying.causes.shapes_of_error import error_patterns, narrow_arithmetic
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
-from trueport.verifying.causes.structure import differences, other_nodes, target_constants
+from trueport.verifying.causes.structure import differences, differences_as_read, other_nodes, target_constants
 from trueport.verifying.causes.ties import near_ties
 from trueport.verifying.locate.first_node import Cause
 
@@ -52,6 +57,7 @@ RULES: tuple[Rule, ...] = (
     other_attributes,
     rounded_operands,
     other_roundings,
+    other_casts,
     other_normalizations,
     approximations,
     other_operators,
@@ -100,6 +106,8 @@ def explain(
     for rule in (other_order, other_nodes):
         if not found:
             found += [_cause(one) for one in rule(case) if fits(one, case, k)]
+    if not found:
+        found += differences_as_read(small)
     nothing = f"none of {result.tried} hypotheses gives the target's numbers"
     return tuple(found) or (Cause("unknown", "unknown", nothing),)
 

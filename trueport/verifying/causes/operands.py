@@ -213,10 +213,10 @@ def all_weights(case: NodeCase, stored: Iterable[tuple[str, Any]]) -> Iterator[H
     chosen: dict[int, tuple[str, np.ndarray]] = {}
     theirs = {name: np.asarray(array) for name, array in stored}
     for index, value in enumerate(case.node.inputs):
-        mine = value.const_value.numpy() if value is not None and value.const_value is not None else None
-        fitting = (
-            [] if mine is None else [n for n, a in theirs.items() if (a.shape, a.dtype) == (mine.shape, mine.dtype)]
-        )
+        if value is None or value.const_value is None:
+            continue
+        mine = np.asarray(value.const_value.numpy())
+        fitting = [name for name, a in theirs.items() if (a.shape, a.dtype) == (mine.shape, mine.dtype)]
         if len(fitting) == 1 and not np.array_equal(theirs[fitting[0]], mine):
             chosen[index] = fitting[0], theirs.pop(fitting[0])
     if len(chosen) > 1:
