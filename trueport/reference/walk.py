@@ -63,8 +63,14 @@ class NodeCase:
     output: str
     again: Callable[[ir.Node, Sequence[Any]], Sequence[Any]]
     """evaluates a changed node in float64, on inputs"""
+    alone: Callable[[ir.Node, Sequence[Any]], Sequence[Any]] | None = None
+    """evaluates a node by itself, without what follows it before the value that differs"""
+    noisy_again: Sequence[Callable[[ir.Node, Sequence[Any]], Sequence[Any]]] = ()
+    """the same evaluations with rounding put in, each by another draw; none where it is not known how it errs"""
     target_part: TargetPart | None = None
     """the target's nodes that may stand for it; None where the target is not one of ONNX"""
+    target_families: frozenset[str] = frozenset()
+    """families of the target's operations in that place; empty where they are not known"""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import onnx_ir as ir
 from trueport.ir.gathering import gather_elements
 from trueport.reference.onnx.classic_ml import CLASSIC_ML
 from trueport.reference.onnx.microsoft.kernels import MICROSOFT
-from trueport.reference.onnx.recurrent import RECURRENT
+from trueport.reference.onnx.recurrent import gru, lstm, rnn
 from trueport.reference.onnx.resize import resize
 from trueport.reference.onnx.sampling import deform_conv, grid_sample
 from trueport.reference.onnx.signal import stft
@@ -244,11 +244,13 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "GlobalAveragePool": _global_average,
         "GlobalLpPool": _global_lp,
         "GlobalMaxPool": _global_max,
+        "GRU": gru,
         "GridSample": grid_sample,
         "GroupNormalization": _group_norm,
         "InstanceNormalization": _instance_norm,
         "LayerNormalization": _layer_norm,
         "LRN": _local_response,
+        "LSTM": lstm,
         "LpNormalization": _lp_norm,
         "LpPool": _lp_pool,
         "MatMul": _matmul,
@@ -257,10 +259,10 @@ KERNELS: Mapping[str, Kernel] = MappingProxyType(
         "MeanVarianceNormalization": _mean_variance,
         "Multinomial": _multinomial,
         "QuantizeLinear": _quantize,
+        "RNN": rnn,
         "Relu": _relu,
         "Resize": resize,
         "STFT": stft,
-        **RECURRENT,
     }
 )
 """By operator of ONNX's own domain; one that returns None leaves the case to the reference."""

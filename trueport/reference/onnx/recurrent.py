@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["RECURRENT", "Cell", "activations_of", "lstm_step", "recur"]
+__all__ = ["Cell", "activations_of", "gru", "lstm", "lstm_step", "recur", "rnn"]
 
 Array = Any
 States = tuple[Array, ...]
@@ -230,7 +229,3 @@ def lstm_step(
         return f(np.clip(o + peep_o * after, -limit, limit)) * of_c(after), after
 
     return step
-
-
-RECURRENT: Mapping[str, Callable[..., Any]] = MappingProxyType({"GRU": gru, "LSTM": lstm, "RNN": rnn})
-"""By operator of ONNX's own domain."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -88,6 +89,7 @@ def region_cases(
     made = {**held, **dict(stream(stepper, region, held))}
     known = {v.name: v for v in oracle.model.graph.inputs}
     known.update({v.name: v for node in oracle.model.graph for v in node.outputs})
+    runs = [(run, _Stepper(run, known)) for run in oracle.noisy]  # type: ignore[arg-type]
     around = {known[name]: array for name, array in made.items() if name in known}
     found = []
     for index in reversed(range(len(region))):
@@ -96,9 +98,14 @@ def region_cases(
         inputs = tuple(None if v is None else oracle.exact.value(v, around) for v in node.inputs)
 
         def again(
-            changed: ir.Node, given: Sequence[Any], place: Place = place, rest: Sequence[Place] = rest
+            changed: ir.Node,
+            given: Sequence[Any],
+            run: WideEvaluator = oracle.exact,
+            stepper: Any = stepper,
+            place: Place = place,
+            rest: Sequence[Place] = rest,
         ) -> Sequence[Any]:
-            results = oracle.exact.step(changed, given, around)
+            results = run.step(changed, given, around)
             if value in place.makes:
                 return results
             after = {**made, **dict(zip(place.makes, results, strict=False))}
@@ -106,8 +113,10 @@ def region_cases(
             final = dict(stream(stepper, rest, after))[value]
             return [final] * max(len(place.makes), 1)
 
+        alone = functools.partial(oracle.exact.step, around=around)
+        noises = [functools.partial(again, run=run, stepper=noisy_stepper) for run, noisy_stepper in runs]
         output = value if value in place.makes else next(name for name in place.makes if name)
-        found.append(NodeCase(node, inputs, source, target, made[value], tuple(noisy), output, again))
+        found.append(NodeCase(node, inputs, source, target, made[value], tuple(noisy), output, again, alone, noises))
     return found
 
 

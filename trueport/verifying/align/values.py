@@ -21,6 +21,7 @@ from trueport.reference.walk import Walkable
 from trueport.runtimes.base import Model, Operation
 from trueport.runtimes.on_demand import OnDemand
 from trueport.verifying.align.failures import has_parts, run_each
+from trueport.verifying.align.families import family
 from trueport.verifying.align.graphs import STILL, source_graph, target_graph
 from trueport.verifying.align.matching import Match, Matcher
 from trueport.verifying.align.probes import probe_values
@@ -131,6 +132,13 @@ class AlignedModel(Model):
     def is_certain(self, value: str) -> bool:
         """True if nothing was guessed: the target says so itself, or it is the same operator on the same values."""
         return self.exact or value in self._certain
+
+    def families_before(self, value: str) -> frozenset[str]:
+        """Return the families of the operations that make a value out of aligned ones."""
+        behind = [self.own_names(value)[0], *self._made_of(value)]
+        aligned = set(self.source_names()) - {behind[0]}
+        makers = (self._makers.get(tensor) for tensor in behind if tensor not in aligned)
+        return frozenset(family(maker.op) for maker in makers if maker is not None and maker.op not in STILL)
 
     def shapes_before(self, value: str) -> Iterator[tuple[str, tuple[int, ...]]]:
         """The target's values that one is made from, up to aligned ones, the nearest first; its names, their shapes."""

@@ -12,7 +12,7 @@ from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.verifying.causes.attributes import bound_attributes
 from trueport.verifying.causes.hypothesis import OPERATOR, among, hypothesis, instead
 
-__all__ = ["approximations", "other_normalizations", "other_roundings"]
+__all__ = ["approximations", "other_casts", "other_normalizations", "other_roundings"]
 
 Formula = Callable[..., Any]
 _ROOT = np.sqrt(2 / np.pi)
@@ -115,6 +115,53 @@ def other_roundings(case: NodeCase) -> Iterator[Hypothesis]:
         said = f"{words}, as {op}; the source has {case.node.op_type}" if op else words
         on = functools.partial(_rounded, way=way)
         yield hypothesis(case, "rounding", said, on, OPERATOR - 2 + among(len(_ROUNDINGS)))
+
+
+def other_casts(case: NodeCase) -> Iterator[Hypothesis]:
+    """Casts to integers: numbers beyond the type are saturated or wrap around, as those of this type or another."""
+    kind = case.node.outputs[0].dtype
+    own = np.dtype(kind.numpy()) if kind is not None else None
+    if case.node.domain or case.node.op_type != "Cast" or own is None or own.kind not in "iu":
+        return
+    if not isinstance(case.inputs[0], np.ndarray) or case.inputs[0].dtype.kind not in "fiu":
+        return
+    through = [np.dtype(name) for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64")]
+    ways: list[tuple[str, Formula]] = [(f"out of range is saturated to {own}", functools.partial(_saturated, kind=own))]
+    ways.append((f"out of range wraps around as {own}", functools.partial(_wrapped, kind=np.dtype(np.int64))))
+    for other in through:
+        if other != own:
+            ways.append((f"out of range is saturated to {other} first", functools.partial(_saturated, kind=other)))
+            ways.append((f"out of range wraps around as {other} first", functools.partial(_wrapped, kind=other)))
+    smallest = np.iinfo(own).min
+    ways.append((f"out of range becomes {smallest}", functools.partial(_replaced, kind=own, number=smallest)))
+    for number, (words, way) in enumerate(ways):
+        said = f"cast to {own}: {words}"
+        yield hypothesis(case, "dtype", said, functools.partial(_cast, way=way), OPERATOR - 3 + among(number + 1))
+
+
+def _cast(case: NodeCase, way: Formula) -> Any:
+    whole = np.trunc(case.inputs[0]) if case.inputs[0].dtype.kind == "f" else case.inputs[0]
+    return instead(case, _as_result(case, way(whole)))
+
+
+def _saturated(x: Any, kind: np.dtype) -> Any:
+    """Return integers between the ends of a type; as floats the upper end of 64 bits is not one of them."""
+    limits = np.iinfo(kind)
+    found = np.where(x >= limits.max, limits.max, np.where(x <= limits.min, limits.min, 0)).astype(kind)
+    inside = (x > limits.min) & (x < limits.max)
+    return np.where(inside, np.where(inside, x, 0).astype(kind), found)
+
+
+def _wrapped(x: Any, kind: np.dtype) -> Any:
+    """Return the lowest bits; what 64 bits do not hold either is taken as 0."""
+    held = (x >= -(2.0**63)) & (x < 2.0**63)
+    return np.where(held, x, 0).astype(np.int64).astype(kind)
+
+
+def _replaced(x: Any, kind: np.dtype, number: int) -> Any:
+    limits = np.iinfo(kind)
+    inside = (x >= limits.min) & (x <= limits.max)
+    return np.where(inside, np.where(inside, x, 0).astype(kind), number)
 
 
 def _rounded(case: NodeCase, way: Formula) -> Any:

@@ -134,7 +134,9 @@ def _alternatives(case: NodeCase, name: str, now: Any, kind: Any) -> Iterator[An
     elif kind == types.STRING:
         yield from choices(*of)
     elif kind == types.STRINGS and now:
-        yield from _text_lists(now, choices(*of))
+        words = choices(*of)
+        # Labels and keys are words of the model's own.
+        yield from _text_lists(now, words if set(now) <= {*words} else tuple(dict.fromkeys(now)))
     elif kind == types.FLOATS and now and len(now) <= _MAX_ENTRIES:
         yield from _reordered(list(now))
     elif kind == types.FLOAT and now is not None:

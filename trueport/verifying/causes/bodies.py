@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -26,6 +27,7 @@ from trueport.verifying.causes.hypothesis import (
     run_on,
     text,
 )
+from trueport.verifying.causes.relation import relation
 from trueport.verifying.causes.solving import decimals, is_overdetermined, solve
 
 __all__ = ["body_differences", "inner_attributes"]
@@ -99,7 +101,10 @@ def _compared(name: str, mine: ir.Graph, theirs: ir.Graph | None) -> Iterator[st
         return
     one, other = list(mine), list(theirs)
     if len(one) != len(other):
-        yield f"in its {name} there are {len(other)} nodes, the source has {len(one)}"
+        mine_ops, their_ops = (Counter(node.op_type for node in nodes) for nodes in (one, other))
+        more, fewer = (", ".join((a - b).elements()) for a, b in ((their_ops, mine_ops), (mine_ops, their_ops)))
+        said = f"in its {name} there are {len(other)} nodes, the source has {len(one)}"
+        yield said + (f"; only the target has {more}" if more else "") + (f"; it leaves out {fewer}" if fewer else "")
         return
     same: dict[ir.Value, ir.Value] = dict(zip(mine.inputs, theirs.inputs, strict=False))
     for source, target in zip(one, other, strict=True):
@@ -128,7 +133,8 @@ def _node(source: ir.Node, target: ir.Node, same: Mapping[ir.Value, ir.Value]) -
         elif mine.const_value is not None and theirs.const_value is not None:
             yield from _constants(name, np.asarray(mine.const_value.numpy()), np.asarray(theirs.const_value.numpy()))
         elif mine in same and same[mine] is not theirs:
-            yield f"input {name} reads another value of the graph, in the source {mine.name!r}"
+            what = "the state " if mine.is_graph_input() else ""
+            yield f"input {name} reads another value of the graph, in the source {what}{mine.name!r}"
         elif (mine.const_value is None) != (theirs.const_value is None):
             yield f"input {name} reads {theirs.name!r}, in the source {mine.name!r}"
 
@@ -137,7 +143,9 @@ def _constants(name: str, mine: np.ndarray, theirs: np.ndarray) -> Iterator[str]
     if mine.shape == theirs.shape and np.array_equal(mine, theirs, equal_nan=mine.dtype.kind == "f"):
         return
     if mine.shape != theirs.shape or mine.size <= 8:
-        yield f"{name} is {text(theirs)}, the source has {text(mine)}"
+        how = relation(mine, theirs) if mine.shape == theirs.shape else ""
+        yield f"constant {name} is {text(theirs)}, the source has {text(mine)}{': ' + how if how else ''}"
         return
     differ = int(np.sum(mine != theirs))
-    yield f"weight {name} differs in {differ} of {mine.size} elements"
+    how = relation(mine, theirs)
+    yield f"weight {name} differs in {differ} of {mine.size} elements{': ' + how if how else ''}"

@@ -15,6 +15,8 @@ __all__ = ["choices", "defaults", "is_flag", "output_types"]
 
 _QUOTED = re.compile(r"[`'\"*]+([A-Za-z][A-Za-z_0-9]*)[,.;]?[`'\"*]+")
 _LISTED = re.compile(r"\b[A-Z][A-Z_0-9]+\b")
+_ONE_OF = re.compile(r"\bone of ([a-z_0-9]+(?: \([a-z]+\))?(?:, (?:or )?[a-z_0-9]+(?: \([a-z]+\))?)+)", re.IGNORECASE)
+_WORD = re.compile(r"(?<![(\w])(?!or\b)[A-Za-z][A-Za-z_0-9]*")
 _FLAG = re.compile(r"\b(boolean|bool|whether|if (?:set|true|1|0|nonzero|the)|flag|1 if|0 or 1)\b", re.IGNORECASE)
 
 
@@ -26,8 +28,11 @@ def choices(op: str, domain: str, name: str) -> tuple[str, ...]:
         attribute = schema.attributes.get(name)
         if attribute is not None:
             found.update(dict.fromkeys(_QUOTED.findall(attribute.description)))
-            found.update(dict.fromkeys(_LISTED.findall(attribute.description)))
             default = attribute_defaults(schema)[name]
+            if not (isinstance(default, str) and default.islower()):
+                found.update(dict.fromkeys(_LISTED.findall(attribute.description)))
+            for listed in _ONE_OF.findall(attribute.description):
+                found.update(dict.fromkeys(_WORD.findall(listed)))
             found.update(dict.fromkeys(default if isinstance(default, list) else [default]) if default else {})
     if name == "activations":
         known = " ".join(schema.doc or "" for schema in history(op, domain))

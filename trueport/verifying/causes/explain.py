@@ -12,20 +12,33 @@ from trueport.mapping.registry import RECORDS, Registry
 from trueport.operators.record import Randomness
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.runtimes.base import Model
-from trueport.verifying.causes.approximations import approximations, other_normalizations, other_roundings
+from trueport.verifying.causes.approximations import (
+    approximations,
+    other_casts,
+    other_normalizations,
+    other_roundings,
+)
 from trueport.verifying.causes.attributes import attribute_pairs, fitted_attributes, other_attributes
 from trueport.verifying.causes.bodies import inner_attributes
 from trueport.verifying.causes.branches import other_branches
+from trueport.verifying.causes.composed import appended_operators, applied_twice
 from trueport.verifying.causes.evidence import result_evidence, shape_evidence, weights_of_the_same_name
+from trueport.verifying.causes.gates import other_gates
 from trueport.verifying.causes.hypothesis import Rule
 from trueport.verifying.causes.numbers_of_operands import fitted_elements, fitted_operands, rounded_operands
-from trueport.verifying.causes.operands import other_indices, other_operands, other_outputs, other_weights
+from trueport.verifying.causes.operands import (
+    all_weights,
+    other_indices,
+    other_operands,
+    other_outputs,
+    other_weights,
+)
 from trueport.verifying.causes.operators import fitted_operators, other_operators, passed_through
 from trueport.verifying.causes.quantization import other_quantization
 from trueport.verifying.causes.search import fewer_rows, fits, search
 from trueport.verifying.causes.shapes_of_error import error_patterns, narrow_arithmetic
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
-from trueport.verifying.causes.structure import differences, other_nodes, target_constants
+from trueport.verifying.causes.structure import differences, differences_as_read, other_nodes, target_constants
 from trueport.verifying.causes.ties import near_ties
 from trueport.verifying.locate.first_node import Cause
 
@@ -39,13 +52,17 @@ RULES: tuple[Rule, ...] = (
     other_special_numbers,
     other_outputs,
     other_operands,
+    other_gates,
     other_indices,
     other_attributes,
     rounded_operands,
     other_roundings,
+    other_casts,
     other_normalizations,
     approximations,
     other_operators,
+    applied_twice,
+    appended_operators,
     fitted_attributes,
     fitted_operands,
     fitted_operators,
@@ -77,7 +94,8 @@ def explain(
     said = [*result_evidence(case), *declared(case, declarations, target.runtime)]
     small = fewer_rows(case)
     weights = sorted(weights_of_the_same_name(small, target), key=lambda one: one.bits)
-    constants = list(other_weights(small, [*stored, *target_constants(small)]))
+    theirs = [*stored, *target_constants(small)]
+    constants = sorted([*other_weights(small, theirs), *all_weights(small, theirs)], key=lambda one: one.bits)
     rules = [iter(weights), iter(constants), *(rule(small) for rule in RULES)]
     result = search(small, rules, k, others)
     found = [*said, *_with_ties([_cause(one) for one in result.hypotheses], case)]
@@ -88,6 +106,8 @@ def explain(
     for rule in (other_order, other_nodes):
         if not found:
             found += [_cause(one) for one in rule(case) if fits(one, case, k)]
+    if not found:
+        found += differences_as_read(small)
     nothing = f"none of {result.tried} hypotheses gives the target's numbers"
     return tuple(found) or (Cause("unknown", "unknown", nothing),)
 

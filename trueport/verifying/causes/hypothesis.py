@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import onnx_ir as ir
+from onnx.defs import OpSchema
 
 from trueport.ir.schemas import canonical_schema
 from trueport.operators.record import Kind
 from trueport.operators.table import facts
 from trueport.reference.walk import Hypothesis, NodeCase
+from trueport.verifying.align.families import family
 from trueport.verifying.causes.endless import has_endless_tree, with_an_end
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "Predict",
     "Rule",
     "among",
+    "as_node",
     "as_operator",
     "copied",
     "formal",
@@ -36,6 +39,7 @@ __all__ = [
     "instead",
     "is_constant",
     "is_data",
+    "likelihood",
     "own_type",
     "pause",
     "run_on",
@@ -50,6 +54,7 @@ Predict = Callable[[NodeCase], Any]
 
 STRUCTURE, ATTRIBUTE, OPERAND, OPERATOR, PATTERN = 1.0, 2.0, 4.0, 6.0, 12.0
 """Bits that say which kind of edit it is; a pattern of the error describes its effect, not an edit."""
+_EVIDENT = 3.0
 NUMBER = 8.0
 """Bits of a number that is solved for."""
 
@@ -106,6 +111,18 @@ def instead(case: NodeCase, array: Any) -> Any:
     return case.again(_fresh("Identity", 1, {}), [array])[0]
 
 
+def as_node(op: str) -> ir.Node:
+    """Return a node of an operator with one input and no attributes, outside of any graph."""
+    return _fresh(op, 1, {})
+
+
+def likelihood(case: NodeCase, op: str) -> float:
+    """Return the bits by which another operator's description is shorter or longer, by the target's own operations."""
+    if not case.target_families:
+        return 0.0
+    return -_EVIDENT if family(op) in case.target_families else _EVIDENT
+
+
 def run_on(case: NodeCase, node: ir.Node, inputs: Sequence[Any]) -> Any:
     """Evaluate a changed node: the output that departs."""
     names = [value.name for value in case.node.outputs]
@@ -116,9 +133,14 @@ def run_on(case: NodeCase, node: ir.Node, inputs: Sequence[Any]) -> Any:
 
 
 def formal(node: ir.Node, index: int) -> str:
-    """What the schema calls an input."""
+    """Return what the schema calls an input; of a variadic one also its number."""
     schema = canonical_schema(node.op_type, node.domain)
-    return schema.inputs[min(index, len(schema.inputs) - 1)].name if schema and schema.inputs else f"input {index}"
+    if schema is None or not schema.inputs:
+        return f"input {index}"
+    last = len(schema.inputs) - 1
+    name = schema.inputs[min(index, last)].name
+    many = schema.inputs[last].option == OpSchema.FormalParameterOption.Variadic
+    return f"{name}[{index - last}]" if many and index >= last and len(node.inputs) > last + 1 else name
 
 
 def is_constant(case: NodeCase, index: int) -> bool:

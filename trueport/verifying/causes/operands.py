@@ -27,7 +27,7 @@ from trueport.verifying.causes.hypothesis import (
 )
 from trueport.verifying.causes.relation import relation
 
-__all__ = ["other_indices", "other_operands", "other_outputs", "other_weights"]
+__all__ = ["all_weights", "other_indices", "other_operands", "other_outputs", "other_weights"]
 
 _MOST = 16
 """Constants of the target that are tried."""
@@ -196,34 +196,64 @@ def _exchanged_groups(array: Any, axis: int, groups: int, pair: tuple[int, int])
 
 def other_weights(case: NodeCase, stored: Iterable[tuple[str, Any]]) -> Iterator[Hypothesis]:
     """``stored``: constants of the target's part, by its names. One that differs counts if it explains the result."""
-    theirs = [(name, np.asarray(array)) for name, array in itertools.islice(stored, 4 * _MOST)]
+    theirs = [(name, np.asarray(array)) for name, array in stored]
     for index, value in enumerate(case.node.inputs):
         if value is None or value.const_value is None or np.asarray(case.inputs[index]).dtype.kind not in "fiu":
             continue
         mine = np.asarray(value.const_value.numpy())
-        fitting = [(name, array) for name, array in theirs if array.dtype.kind == mine.dtype.kind][:_MOST]
-        for name, array in fitting:
-            other = _in_our_order(mine, array)
-            differ = np.argwhere(np.asarray(other != mine)) if other is not None else np.zeros((0, mine.ndim))
-            if other is not None and len(differ):
-                place = tuple(int(i) for i in differ[0])
-                how = relation(mine, other)
-                words = f"weight {formal(case.node, index)!r} differs in {len(differ)} of {mine.size} elements"
-                words += f": {how}" if how else ""
-                evidence = (
-                    f"the target's {name!r}, put in its place, gives the target's numbers; "
-                    f"first at {list(place)}: {other[place]!s}, the source has {mine[place]!s}"
-                )
-                wide = other.astype(np.asarray(case.inputs[index]).dtype)
-                change = functools.partial(lambda _, wide: wide, wide=wide)
-                yield hypothesis(case, "weight", words, with_operand(index, change), STRUCTURE + 1, evidence)
+        alike = ((n, a) for n, a in theirs if a.dtype.kind == mine.dtype.kind and a.size == mine.size)
+        for name, array in itertools.islice(alike, _MOST):
+            for number, other in enumerate(_in_our_order(mine, array)):
+                if not np.array_equal(mine, other, equal_nan=mine.dtype.kind == "f"):
+                    yield _other_weight(case, index, name, mine, other, STRUCTURE + 1 + number)
 
 
-def _in_our_order(mine: np.ndarray, array: np.ndarray) -> np.ndarray | None:
-    if mine.size == 1 or mine.dtype.kind != "f":
-        return array.reshape(mine.shape) if array.size == mine.size and array.shape in (mine.shape, ()) else None
-    found = best_order(mine, array)
-    return np.transpose(array, np.argsort(found[0])) if found is not None else None
+def all_weights(case: NodeCase, stored: Iterable[tuple[str, Any]]) -> Iterator[Hypothesis]:
+    """Several constants of the target in the place of the source's, where each place has one that fits its shape."""
+    chosen: dict[int, tuple[str, np.ndarray]] = {}
+    theirs = {name: np.asarray(array) for name, array in stored}
+    for index, value in enumerate(case.node.inputs):
+        if value is None or value.const_value is None:
+            continue
+        mine = np.asarray(value.const_value.numpy())
+        fitting = [name for name, a in theirs.items() if (a.shape, a.dtype) == (mine.shape, mine.dtype)]
+        if len(fitting) == 1 and not np.array_equal(theirs[fitting[0]], mine):
+            chosen[index] = fitting[0], theirs.pop(fitting[0])
+    if len(chosen) > 1:
+        names = ", ".join(repr(formal(case.node, index)) for index in chosen)
+        words = f"weights {names} differ"
+        evidence = f"the target's {', '.join(repr(name) for name, _ in chosen.values())} give the target's numbers"
+        changes = {index: functools.partial(_replaced, array=array) for index, (_, array) in chosen.items()}
+        yield hypothesis(case, "weight", words, with_operands(changes), STRUCTURE + 2 + 2 * len(chosen), evidence)
+
+
+def _replaced(given: Any, array: np.ndarray) -> Any:
+    return array.astype(np.asarray(given).dtype)
+
+
+def _other_weight(
+    case: NodeCase, index: int, name: str, mine: np.ndarray, other: np.ndarray, bits: float
+) -> Hypothesis:
+    differ = np.argwhere(np.asarray(other != mine))
+    place = tuple(int(i) for i in differ[0])
+    how = relation(mine, other)
+    words = f"weight {formal(case.node, index)!r} differs in {len(differ)} of {mine.size} elements"
+    words += f": {how}" if how else ""
+    evidence = (
+        f"the target's {name!r}, put in its place, gives the target's numbers; "
+        f"first at {list(place)}: {other[place]!s}, the source has {mine[place]!s}"
+    )
+    change = functools.partial(_replaced, array=other)
+    return hypothesis(case, "weight", words, with_operand(index, change), bits, evidence)
+
+
+def _in_our_order(mine: np.ndarray, array: np.ndarray) -> Iterator[np.ndarray]:
+    """The target's constant as it stands, where it has the source's shape, then in the order of axes that fits best."""
+    if array.shape in (mine.shape, ()):
+        yield array.reshape(mine.shape)
+    found = best_order(mine, array) if mine.size > 1 and mine.dtype.kind == "f" else None
+    if found is not None and found[0] != tuple(range(mine.ndim)):
+        yield np.transpose(array, np.argsort(found[0]))
 
 
 def other_indices(case: NodeCase) -> Iterator[Hypothesis]:

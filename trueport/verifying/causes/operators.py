@@ -17,7 +17,17 @@ from trueport.operators.table import facts
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.verifying.causes.attributes import bound_attributes
 from trueport.verifying.causes.documented import choices
-from trueport.verifying.causes.hypothesis import NUMBER, OPERATOR, among, as_operator, hypothesis, instead, pause, text
+from trueport.verifying.causes.hypothesis import (
+    NUMBER,
+    OPERATOR,
+    among,
+    as_operator,
+    hypothesis,
+    instead,
+    likelihood,
+    pause,
+    text,
+)
 from trueport.verifying.causes.solving import decimals, is_overdetermined, solve
 
 __all__ = ["fitted_operators", "other_operators", "passed_through"]
@@ -65,6 +75,7 @@ def _fitting(case: NodeCase) -> list[tuple[OpSchema, int, float]]:
             if schema is not None and _takes(schema, case, present[:count]):
                 alike = known.kind is kind or {known.kind, kind} <= _ELEMENTWISE
                 bits = OPERATOR + (_NEAR if near else 3.0 if alike else _FAR) + 2.0 * (len(present) - count)
+                bits += likelihood(case, name)
                 found.append((schema, count, bits))
                 break
     return sorted(found, key=lambda item: (item[2], item[0].name))

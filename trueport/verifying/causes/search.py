@@ -6,6 +6,7 @@ A hypothesis counts if it gives the target's numbers, on these inputs and on oth
 
 from __future__ import annotations
 
+import functools
 import heapq
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,7 +20,7 @@ from trueport.operators.record import Kind
 from trueport.operators.table import facts_of
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.verifying.causes.hypothesis import run_on
-from trueport.verifying.causes.solving import REFUSED
+from trueport.verifying.causes.solving import REFUSED, distance
 from trueport.verifying.judge.output import judge
 
 __all__ = ["MOST", "Found", "fewer_rows", "fits", "search"]
@@ -35,6 +36,10 @@ _FAR = 8.0
 _LARGE = 1e7
 """Multiplications of one evaluation from which on fewer rows of a batch are taken."""
 _ROWS = 1
+_BY_SIZE = 15.0
+"""The ratio of what fits by the size of its error alone: four bits less likely than what fits in every element."""
+_NEARLY, _HARDLY = 1e-2, 1e-3
+"""Of the target's difference, what a prediction may leave unexplained to be judged by its own noise, or by its size."""
 Others = Callable[[], Sequence[NodeCase]]
 
 
@@ -59,7 +64,7 @@ def search(case: NodeCase, rules: Iterable[Iterator[Hypothesis]], k: float, othe
             continue
         tried += 1
         said.add(hypothesis.what)
-        ratio = _ratio(hypothesis.predict, case, k)
+        ratio = _ratio(hypothesis, case, k)
         if ratio is None:
             continue
         elsewhere = others() if elsewhere is None else elsewhere
@@ -70,34 +75,97 @@ def search(case: NodeCase, rules: Iterable[Iterator[Hypothesis]], k: float, othe
 
 def fits(hypothesis: Hypothesis, case: NodeCase, k: float) -> bool:
     """Whether a hypothesis gives the target's numbers."""
-    return _ratio(hypothesis.predict, case, k) is not None
+    return _ratio(hypothesis, case, k) is not None
 
 
 def _holds(hypothesis: Hypothesis, case: NodeCase, k: float) -> bool:
     """Whether it gives them on other inputs as well; True where it only speaks of its own."""
     on = hypothesis.on
-    return on is None or _ratio(lambda: on(case), case, k) is not None
+    return on is None or _ratio(replace(hypothesis, predict=lambda: on(case)), case, k) is not None
 
 
-def _ratio(predict: Callable[[], Any], case: NodeCase, k: float) -> float | None:
+def _ratio(hypothesis: Hypothesis, case: NodeCase, k: float) -> float | None:
     """How far what is predicted is from the target, in units of what rounding explains; None if it does not fit."""
+    predicted = _evaluated(hypothesis.predict)
+    if isinstance(case.target, list) or isinstance(predicted, list):
+        return _ratio_of_parts(predicted, case, k)
+    got = np.asarray(case.target)
+    if predicted is None or np.shape(predicted) != got.shape:
+        return None
+    array = np.asarray(predicted)
+    if got.dtype.kind in "OUS":
+        return 0.0 if array.dtype.kind in "OUS" and np.array_equal(array.astype(object), got.astype(object)) else None
+    if got.dtype.kind not in "fc" and got.dtype.name != "bfloat16":
+        return 0.0 if array.dtype == got.dtype and np.array_equal(array, got) else None
+    with np.errstate(all="ignore"):
+        plain = array.astype(got.dtype)
+    noisy = _noisy(array, case)
+    found = judge(case.output, [plain], got, array, noisy, k=k)
+    if found.verdict == Verdict.FAITHFUL:
+        return float(found.ratio)
+    left = distance(case, array)
+    if left > _NEARLY:
+        return None
+    # Another node errs in another way than the source's: in a sum of large terms, by more.
+    noisy = [*noisy, *_own_noise(hypothesis, case, array)]
+    found = judge(case.output, [plain], got, array, noisy, k=k)
+    if found.verdict == Verdict.FAITHFUL:
+        return float(found.ratio)
+    return _BY_SIZE if left < _HARDLY and _is_as_small(array, got, noisy) else None
+
+
+def _is_as_small(predicted: np.ndarray, got: np.ndarray, noisy: Sequence[Any]) -> bool:
+    """Whether no element is farther off than rounding moves any: how a kernel rounds a single one is not known."""
+    if got.dtype.kind != "f" or not noisy or not np.array_equal(np.isfinite(predicted), np.isfinite(got)):
+        return False
+    where = np.isfinite(predicted)
+    with np.errstate(all="ignore"):
+        off = np.max(np.abs(predicted - got.astype(np.float64))[where], initial=0.0)
+        floor = max(float(np.max(np.abs(run - predicted)[where], initial=0.0)) for run in noisy)
+    return bool(off <= floor)
+
+
+def _ratio_of_parts(predicted: Any, case: NodeCase, k: float) -> float | None:
+    """Do the same for a sequence: all of its members must fit."""
+    if not isinstance(case.target, list) or not isinstance(predicted, list) or len(predicted) != len(case.target):
+        return None
+    ratios = []
+    for index, (one, got) in enumerate(zip(predicted, case.target, strict=True)):
+        of = [run[index] for run in case.noisy if len(run) > index]
+        part = replace(case, source=got, target=got, truth=_member(case.truth, index), noisy=tuple(of), noisy_again=())
+        ratio = _ratio(Hypothesis("", "", functools.partial(_itself, one)), part, k)
+        if ratio is None:
+            return None
+        ratios.append(ratio)
+    return max(ratios, default=0.0)
+
+
+def _member(truth: Any, index: int) -> Any:
+    return truth[index] if isinstance(truth, list) and index < len(truth) else np.zeros(0)
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _evaluated(predict: Callable[[], Any]) -> Any:
+    """Return what is predicted; None for a node that does not exist."""
     try:
         with np.errstate(all="ignore"):
-            predicted = predict()
+            return predict()
     except REFUSED:
         return None
     except Exception:  # the reference raises many kinds for a node that does not exist
         return None
-    got = np.asarray(case.target)
-    if np.shape(predicted) != got.shape:
-        return None
-    if got.dtype.kind not in "fc" and got.dtype.name != "bfloat16":
-        same = np.asarray(predicted).dtype == got.dtype and np.array_equal(predicted, got)
-        return 0.0 if same else None
-    with np.errstate(all="ignore"):
-        plain = np.asarray(predicted).astype(got.dtype)
-    found = judge(case.output, [plain], got, np.asarray(predicted), _noisy(predicted, case), k=k)
-    return float(found.ratio) if found.verdict == Verdict.FAITHFUL else None
+
+
+def _own_noise(hypothesis: Hypothesis, case: NodeCase, predicted: np.ndarray) -> list[Any]:
+    """Return what the changed node gives with rounding put in."""
+    on = hypothesis.on
+    if on is None:
+        return []
+    runs = [_evaluated(lambda run=run: on(replace(case, again=run))) for run in case.noisy_again]  # type: ignore[misc]
+    return [np.asarray(run) for run in runs if np.shape(run) == predicted.shape]
 
 
 def _noisy(predicted: Any, case: NodeCase) -> Sequence[Any]:

@@ -13,10 +13,11 @@ from trueport.ir.schemas import canonical_schema
 from trueport.mapping.bind import bind_by_schema
 from trueport.reference.onnx.widen import widened_array
 from trueport.reference.walk import Hypothesis, NodeCase, TargetPart
-from trueport.verifying.causes.attributes import changed_attributes
+from trueport.verifying.causes.attributes import bound_attributes, changed_attributes
 from trueport.verifying.causes.bodies import body_differences
 from trueport.verifying.causes.hypothesis import (
     STRUCTURE,
+    Predict,
     formal,
     hypothesis,
     instead,
@@ -26,8 +27,10 @@ from trueport.verifying.causes.hypothesis import (
 )
 from trueport.verifying.causes.quantization import role
 from trueport.verifying.causes.relation import relation
+from trueport.verifying.causes.solving import REFUSED
+from trueport.verifying.locate.result import Cause
 
-__all__ = ["differences", "other_nodes", "target_constants"]
+__all__ = ["differences", "differences_as_read", "other_nodes", "target_constants"]
 
 _EVIDENCE = "so it is in the target's node {}; tried in float64 on the same inputs, it gives the target's numbers"
 _MOST = 8
@@ -57,6 +60,28 @@ def differences(case: NodeCase) -> Iterator[Hypothesis]:
         yield from body_differences(case, part, node)
     if not alike:
         yield from _other_nodes(case, part)
+
+
+def differences_as_read(case: NodeCase) -> Iterator[Cause]:
+    """Attributes that the target's node of the same operator has otherwise, where its evaluation is refused."""
+    part = case.target_part
+    alike = [node for node in part.nodes if _family(node) == _family(case.node)] if part is not None else []
+    if part is None or len(alike) != 1:
+        return
+    (node,), place = alike, f"read in the target's node {alike[0].name or alike[0].outputs[0].name!r}"
+    evidence = f"{place}; it can't be evaluated in float64, so it is not known to give the target's numbers"
+    has = bound_attributes(case)
+    for name, value in _attributes(case.node, node).items():
+        if _is_refused(with_attributes({name: value}), case):
+            yield Cause("attribute", f"{name} = {text(value)}, the source has {text(has[name])}", evidence)
+
+
+def _is_refused(predict: Predict, case: NodeCase) -> bool:
+    try:
+        predict(case)
+    except REFUSED:
+        return True
+    return False
 
 
 def _family(node: ir.Node) -> str:

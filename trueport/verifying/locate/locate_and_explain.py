@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import onnx_ir as ir
 
 from trueport.errors import RunFailed, TrueportError, UsageError
 from trueport.fidelity import Verdict
@@ -41,6 +42,8 @@ _HEAVY = 1 << 28
 """Bytes of weights from which on inputs are compared without the truth before one is chosen."""
 _TRIES = 3
 """Sets of inputs that show a departure on which its node is looked for."""
+_MOST_STORED = 64
+"""Constants that only the target has which are looked at."""
 _VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order", "nodes"})
 """Causes that describe the error more than what made it: another node's better one is preferred."""
 
@@ -254,7 +257,7 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
     if misread:
         causes = tuple(Cause(h.kind, h.what, h.evidence) for _, h in misread)
         return _at(replace(culprit, causes=causes), misread[0][0])
-    stored = _own_weights(culprit)
+    stored = _own_weights(culprit, walk)
     samples = OtherSamples(culprit.again)
     for index, case in enumerate(culprit.cases):
         others = functools.partial(samples.of, index)
@@ -276,17 +279,32 @@ def _with_target_part(culprit: Culprit, model: Model, feeds: Feeds, declarations
     nodes = [case.node for case in reversed(culprit.cases)]
     part = culprit.part and nodes and target_part(culprit.part, nodes, model, feeds, declarations)
     if not part:
-        return culprit
+        return _with_target_families(culprit)
     cases = tuple(replace(case, target_part=part) for case in culprit.cases)
     return replace(culprit, cases=cases, case=cases[0])
 
 
-def _own_weights(culprit: Culprit) -> list[tuple[str, Any]]:
-    """Weights of another tool's target that go into what departs; where names are the source's they are looked up."""
+def _with_target_families(culprit: Culprit) -> Culprit:
+    """The culprit whose cases know what kinds of operations a target of another form has in that place."""
     part = culprit.part
-    if part is None or not isinstance(part.target, AlignedModel) or part.target.exact:
+    if part is None or not isinstance(part.target, AlignedModel):
+        return culprit
+    families = part.target.families_before(part.value)
+    cases = tuple(replace(case, target_families=families) for case in culprit.cases)
+    return replace(culprit, cases=cases, case=cases[0] if cases else None)
+
+
+def _own_weights(culprit: Culprit, walk: Walkable) -> list[tuple[str, Any]]:
+    """Weights of the target that go into what departs, where names do not tell which of the source's they are."""
+    part = culprit.part
+    if part is None or not isinstance(part.target, AlignedModel):
         return []
-    return list(part.target.constants_before(part.value))
+    if not part.target.exact:
+        return list(part.target.constants_before(part.value))
+    nodes = (place.node for place in walk.places if isinstance(place.node, ir.Node))
+    known = {v.name for node in nodes for v in node.inputs if v is not None and v.const_value is not None}
+    stored = part.target.constants()
+    return [(name, stored[name]) for name in itertools.islice((n for n in stored if n not in known), _MOST_STORED)]
 
 
 def _misread(culprit: Culprit, k: float) -> list[tuple[Place, Any]]:
