@@ -63,7 +63,8 @@ class RowPlanner:
         pool = self._candidates.combined()
         choice = Choice(pool, self._cost)
         self._apart = pool.can_crash
-        if not self._collect(choice):
+        # A graph that is said to refuse all sizes may have been misread: the source itself decides.
+        if not self._collect(choice) or not self._accepted:
             choice = self._searched() or choice
         self._found.unreached = choice.unreached
         rows = self._good()

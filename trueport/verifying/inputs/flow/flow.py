@@ -125,8 +125,8 @@ class Flow:
         self.points.setdefault(found.tobytes(), Point(where, what, found))
 
     def spend(self, cost: Any) -> None:
-        """Add to what the candidates cost."""
-        self.cost = self.cost + np.where(self._here, cost, 0.0)
+        """Add to what the candidates cost; sizes that come out negative are refused, and make nothing cheaper."""
+        self.cost = self.cost + np.where(self._here, np.maximum(cost, 0.0), 0.0)
 
     def note(self, constant: float) -> None:
         """Remember a number that sizes are measured by."""

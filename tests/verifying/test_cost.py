@@ -1,0 +1,83 @@
+"""What verification costs: no larger inputs, no more evaluations and no more memory than the verdict needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+from bench.faults.pairs.graph import Graph, Value, make_two
+from trueport.frontends.onnx.load import load_onnx
+from trueport.pipeline import convert_file
+from trueport.runtimes.base import Model
+from trueport.verifying.inputs.flow.flow import Flow
+from trueport.verifying.inputs.flow.rules import RULES
+from trueport.verifying.inputs.plan import graph_ports
+from trueport.verifying.inputs.probing import Answer
+from trueport.verifying.inputs.size_candidates import Row, SizedGraph, sized_by
+from trueport.verifying.inputs.sizes import plan_sizes
+
+
+def images(channels: int, kernel: int) -> onnx.ModelProto:
+    """A convolution of images, which TensorFlow wants with channels last; the batch is dynamic."""
+
+    def write(g: Graph, x: str) -> Value:
+        y = g.Relu(g.Conv(x, np.ones((4, channels, kernel, kernel), np.float32)))
+        return g.Gemm(g.Flatten(y), np.ones((4 * (9 - kernel + 1) ** 2, 3), np.float32))
+
+    return make_two({"x": ["N", channels, 9, 9]}, write, write)[0]
+
+
+@pytest.mark.parametrize(("channels", "kernel"), [(1, 3), (2, 5), (3, 1)])
+def test_a_conversion_is_compared_on_small_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, channels: int, kernel: int
+) -> None:
+    sizes, run = set[int](), Model.run
+
+    def watched(self: Model, feeds: Mapping[str, Any], **options: Any) -> dict[str, Any]:
+        sizes.add(len(feeds["x"]))
+        return run(self, feeds, **options)
+
+    monkeypatch.setattr(Model, "run", watched)
+    onnx.save(images(channels, kernel), tmp_path / "images.onnx")
+    report = convert_file(tmp_path / "images.onnx", tmp_path / "saved")
+    assert report.comparison is not None
+    assert report.comparison.coverage is not None
+    assert report.comparison.coverage.nodes
+    assert len(sizes) > 1
+    assert max(sizes) <= 64
+
+
+def test_a_graph_that_is_said_to_refuse_all_sizes_leaves_the_choice_to_the_source() -> None:
+    # A window of 3 in a row of one element: no batch can be right.
+    def write(g: Graph, x: str) -> Value:
+        return g.Conv(x, np.ones((1, 1, 3), np.float32))
+
+    graph = load_onnx(make_two({"x": ["N", 1, 9]}, write, write)[0]).graph
+    ports = graph_ports(graph)
+    misread = SizedGraph(graph, {port.name: (*sized_by(port)[:2], 1) for port in ports})
+    asked: list[Row] = []
+
+    def tried(row: Row, /, *, apart: bool = False) -> Answer:
+        asked.append(row)
+        return Answer(True)
+
+    found = plan_sizes(ports, None, tried, 3, [misread])
+    assert asked
+    assert max(row["N"] for row in found.rows) <= 64
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_sizes_that_come_out_negative_make_nothing_cheaper(length: int) -> None:
+    def write(g: Graph, x: str) -> Value:
+        return g.Relu(g.Conv(x, np.ones((1, 1, 4), np.float32)))
+
+    graph = load_onnx(make_two({"x": ["N", 1, 9]}, write, write)[0]).graph
+    flow = Flow(3, RULES)
+    flow.run(graph, {"x": (np.array([1, 8, 512]), 1, length)})
+    assert np.all(flow.violations > 0)
+    assert np.all(flow.cost >= 0)
