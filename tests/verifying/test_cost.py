@@ -81,3 +81,38 @@ def test_sizes_that_come_out_negative_make_nothing_cheaper(length: int) -> None:
     flow.run(graph, {"x": (np.array([1, 8, 512]), 1, length)})
     assert np.all(flow.violations > 0)
     assert np.all(flow.cost >= 0)
+
+
+@pytest.mark.parametrize("wanted", [3, None])
+@pytest.mark.parametrize("size", [9, 320])
+def test_sizes_that_are_left_out_for_their_cost_are_named(size: int, wanted: int | None) -> None:
+    def write(g: Graph, x: str) -> Value:
+        return g.Conv(g.Conv(x, np.ones((64, 3, 3, 3), np.float32)), np.ones((64, 64, 3, 3), np.float32))
+
+    graph = load_onnx(make_two({"x": ["N", 3, size, size]}, write, write)[0]).graph
+    ports = graph_ports(graph)
+    sized = SizedGraph(graph, {port.name: sized_by(port) for port in ports})
+
+    def tried(row: Row, /, *, apart: bool = False) -> Answer:
+        return Answer(True)
+
+    found = plan_sizes(ports, None, tried, wanted, [sized])
+    largest = max(row["N"] for row in found.rows)
+    assert ("N above" in found.left_out) == (size == 320)
+    if size == 320:
+        assert largest <= (2 if wanted else 4)
+        assert len(found.rows) >= 2
+
+
+@pytest.mark.parametrize("dynamic", [True, False])
+def test_what_a_conversion_leaves_out_is_said(tmp_path: Path, dynamic: bool) -> None:
+    def write(g: Graph, x: str) -> Value:
+        return g.Conv(g.Conv(x, np.ones((32, 3, 5, 5), np.float32)), np.ones((16, 32, 5, 5), np.float32))
+
+    made = make_two({"x": ["N" if dynamic else 1, 3, 120, 120]}, write, write)[0]
+    onnx.save(made, tmp_path / "large.onnx")
+    report = convert_file(tmp_path / "large.onnx", tmp_path / "saved")
+    assert report.comparison is not None and report.comparison.coverage is not None
+    said = "not tried: sizes that cost much more (N above 2)"
+    assert (said in str(report.comparison.coverage)) == dynamic
+    assert bool(report.comparison.to_json()["coverage"]["left_out"]) == dynamic
