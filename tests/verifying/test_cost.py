@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from trueport.verifying.inputs.flow.rules import RULES
 from trueport.verifying.inputs.plan import graph_ports
 from trueport.verifying.inputs.probing import Answer
 from trueport.verifying.inputs.size_candidates import Row, SizedGraph, sized_by
+from trueport.verifying.inputs.reach.search import Reach
 from trueport.verifying.inputs.sizes import plan_sizes
 
 
@@ -116,3 +118,40 @@ def test_what_a_conversion_leaves_out_is_said(tmp_path: Path, dynamic: bool) -> 
     said = "not tried: sizes that cost much more (N above 2)"
     assert (said in str(report.comparison.coverage)) == dynamic
     assert bool(report.comparison.to_json()["coverage"]["left_out"]) == dynamic
+
+
+@pytest.mark.parametrize("bound", [40, 200])
+def test_values_of_a_sample_are_no_larger_than_memory_allows(bound: int) -> None:
+    def write(g: Graph, x: str) -> Value:
+        return g.Relu(g.Slice(x, np.array([0]), np.array([bound]), np.array([0])))
+
+    graph = load_onnx(make_two({"x": ["N", 1000, 1000]}, write, write)[0]).graph
+    ports = graph_ports(graph)
+    sized = SizedGraph(graph, {port.name: sized_by(port) for port in ports})
+
+    def tried(row: Row, /, *, apart: bool = False) -> Answer:
+        return Answer(True)
+
+    found = plan_sizes(ports, None, tried, None, [sized])
+    assert max(row["N"] for row in found.rows) * 1_000_000 <= 2**24
+    assert "N above" in found.left_out
+
+
+@pytest.mark.parametrize("depth", [20, 60])
+def test_counting_holds_no_value_after_its_last_use(depth: int) -> None:
+    def write(g: Graph, x: str) -> Value:
+        for _ in range(depth):
+            x = g.Relu(g.Add(x, np.float32(0.5)))
+        return x
+
+    graph = load_onnx(make_two({"x": [1000, 30]}, write, write)[0]).graph
+    reach = Reach(graph, ())
+    feeds = {"x": np.random.default_rng(0).normal(size=(1000, 30)).astype(np.float32)}
+    reach.look(feeds)
+    tracemalloc.start()
+    try:
+        reach.look(feeds)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 12 * 8 * feeds["x"].size

@@ -23,6 +23,8 @@ class Budget:
     """elements and products"""
     times: float
     """so many times the cheapest sample it may cost in any case"""
+    elements: float = 2.0**24
+    """what its largest value may have: several runs hold a few such values, in eight bytes each"""
 
 
 QUICK, THOROUGH = Budget(1e8, 2.0), Budget(1e9, 4.0)
@@ -37,7 +39,11 @@ class Choice:
         self.pool = pool
         self.left = pool.usable if usable_only else np.ones(len(pool.cost), bool)
         cheapest = float(pool.cost[self.left].min(initial=np.inf))
-        self._costly = self.left & (pool.cost > max(budget.cost, budget.times * cheapest))
+        least = float(pool.largest[self.left].min(initial=np.inf))
+        self._costly = self.left & (
+            (pool.cost > max(budget.cost, budget.times * cheapest))
+            | (pool.largest > max(budget.elements, budget.times * least))
+        )
         self._free = max(_FREE, cheapest)
         self._covered = np.zeros(0, bool)
         self._reached = np.zeros((0, len(pool.cost)), bool)
