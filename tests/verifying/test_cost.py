@@ -19,8 +19,8 @@ from trueport.verifying.inputs.flow.flow import Flow
 from trueport.verifying.inputs.flow.rules import RULES
 from trueport.verifying.inputs.plan import graph_ports
 from trueport.verifying.inputs.probing import Answer
-from trueport.verifying.inputs.size_candidates import Row, SizedGraph, sized_by
 from trueport.verifying.inputs.reach.search import Reach
+from trueport.verifying.inputs.size_candidates import Row, SizedGraph, sized_by
 from trueport.verifying.inputs.sizes import plan_sizes
 
 
