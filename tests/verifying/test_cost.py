@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 from collections.abc import Mapping
 from pathlib import Path
@@ -155,3 +157,16 @@ def test_counting_holds_no_value_after_its_last_use(depth: int) -> None:
     finally:
         tracemalloc.stop()
     assert peak < 12 * 8 * feeds["x"].size
+
+
+@pytest.mark.parametrize("target", ["tensorflow", "tflite"])
+def test_check_waits_for_no_module_that_only_a_comparison_needs(tmp_path: Path, target: str) -> None:
+    onnx.save(images(1, 3), tmp_path / "images.onnx")
+    code = (
+        "import sys; from trueport.pipeline import check; check(sys.argv[1], sys.argv[2]);"
+        "needless = ('trueport.reference', 'trueport.verifying.inputs.reach', 'multiprocessing.connection');"
+        "print(*(name for name in sys.modules if name.startswith(needless)))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "images.onnx"), target]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert said.stdout.split() == []
