@@ -83,7 +83,7 @@ class Job:
             found = verify_runs(
                 runs,
                 target,
-                conversion_inputs(runs[0], plan.model.graph, data),
+                conversion_inputs(runs[0], plan.program.model.graph, data),
                 reference,
                 allowed_ulps=allowed,
                 random=any(finding.mapping and finding.mapping.random for finding in plan.findings),
@@ -100,7 +100,7 @@ class Job:
             runs = self._runs(built)
             if isinstance(runs, str):
                 return Profile((), why=runs)
-            inputs = list(conversion_inputs(runs[0], plan.model.graph, data))
+            inputs = list(conversion_inputs(runs[0], plan.program.model.graph, data))
             return measure_profile(self.source.reference(), runs, built.run(written), inputs, self.target.registry)
 
     def _runs(self, built: Built) -> list[Model] | str:

@@ -72,7 +72,8 @@ def test_functions_of_such_inputs_are_verified(name: str, functions: dict[str, A
     found = trueport.convert(functions[name], "onnx")
     assert found.report.verdict == Verdict.FAITHFUL
     assert found.report.comparison is not None
-    assert found.report.comparison.samples == 3
+    # One more for rows of the table that the three did not reach.
+    assert found.report.comparison.samples == (4 if name == "ragged tokens" else 3)
     found.save(tmp_path / "m.onnx")
     again = trueport.verify(functions[name], tmp_path / "m.onnx")
     assert (again.verdict, again.rejected) == (Verdict.FAITHFUL, 0)

@@ -32,6 +32,12 @@ _COORDINATE_ULPS = 8.0
 """What operators that interpolate declare for their sums; a coordinate itself is off by one unit of its last place."""
 _CHUNK = 1 << 16
 """Elements that are changed at a time: as many as stay in a processor's cache."""
+_LEAST_FACTOR = 2.0**-40
+"""Relative errors from which on a factor, one plus the error, holds enough digits of the error."""
+_MOST_SCALES = 16
+"""Scales of which the drawn numbers are kept multiplied: those of the different bounds in a model."""
+_OF_RESULT = frozenset({Against.RESULT, Against.STEPS, Against.DATA})
+"""Errors are relative to the result itself."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,7 @@ class RoundingNoise:
     def __init__(self, seed: int) -> None:
         self._generator = np.random.default_rng(seed)
         self._numbers = self._generator.uniform(-1, 1, size=2 * _CHUNK)
+        self._kept: dict[tuple[str, float], np.ndarray] = {}
 
     def __call__(
         self, rounding: Rounding | None, inputs: Sequence[Any], run: Run, sizes: Sequence[Any] | None = None
@@ -73,29 +80,45 @@ class RoundingNoise:
             return run(inputs)
         given = [self._err(a, a, rounding.blur) if b else a for a, b in zip(inputs, rounding.blurred, strict=True)]
         results = run(given)
-        sizes = error_sizes(rounding.bound.against, inputs, results, run) if sizes is None else sizes
+        if rounding.bound.against in _OF_RESULT:
+            sizes = results
+        elif sizes is None:
+            sizes = error_sizes(rounding.bound.against, inputs, results, run)
         return [self._err(a, size, rounding.scale) for a, size in zip(results, sizes, strict=True)]
 
     def difference(self, exact: np.ndarray, noisy: np.ndarray, blur: float) -> np.ndarray:
         """Return in float32 how far ``noisy`` is from ``exact`` when each element is off by up to ``blur`` more."""
         made = np.empty(exact.size, np.float32)
-        flat, others, start = exact.reshape(-1), noisy.reshape(-1), 0
-        for errors in self._errors(others, blur):
-            stop = start + errors.size
-            np.subtract(others[start:stop], flat[start:stop], out=made[start:stop], casting="same_kind")
-            made[start:stop] += errors
-            start = stop
+        flat, others = exact.reshape(-1), noisy.reshape(-1)
+        if blur < _LEAST_FACTOR:  # it is not blurred, or in too few digits for a factor
+            np.subtract(others, flat, out=made, casting="same_kind")
+            for start, errors in zip(_starts(exact.size), self._errors(others, blur), strict=True):
+                made[start : start + errors.size] += errors
+            return made.reshape(exact.shape)
+        moved = np.empty(min(exact.size, _CHUNK))
+        for start, factors in self._drawn("factor", blur, exact.size):
+            part = slice(start, start + factors.size)
+            np.multiply(others[part], factors, out=moved[: factors.size])
+            np.subtract(moved[: factors.size], flat[part], out=made[part], casting="same_kind")
         return made.reshape(exact.shape)
 
     def moved(self, exact: np.ndarray, difference: np.ndarray, size: np.ndarray, scale: float) -> np.ndarray:
         """Return ``exact`` moved by a difference, each element off by up to ``scale`` times its size more."""
         made = np.empty(exact.size)
-        flat, further, start = exact.reshape(-1), difference.reshape(-1), 0
-        for errors in self._errors(size.reshape(-1), scale):
-            stop = start + errors.size
-            errors += further[start:stop]
-            np.add(flat[start:stop], errors, out=made[start:stop])
-            start = stop
+        flat, further, sizes = exact.reshape(-1), difference.reshape(-1), size.reshape(-1)
+        if sizes.dtype == further.dtype == np.float32 and np.isfinite(sizes).all():
+            # Errors need no more digits than float32 has.
+            off = np.empty(min(exact.size, _CHUNK), np.float32)
+            for start, numbers in self._drawn("narrow", scale, exact.size):
+                part, some = slice(start, start + numbers.size), off[: numbers.size]
+                np.multiply(sizes[part], numbers, out=some)
+                some += further[part]
+                np.add(flat[part], some, out=made[part])
+            return made.reshape(exact.shape)
+        for start, errors in zip(_starts(exact.size), self._errors(sizes, scale), strict=True):
+            part = slice(start, start + errors.size)
+            errors += further[part]
+            np.add(flat[part], errors, out=made[part])
         return made.reshape(exact.shape)
 
     def _err(self, array: Any, size: Any, scale: float) -> Any:
@@ -103,9 +126,12 @@ class RoundingNoise:
         if not is_wide(array) or np.shape(size) != np.shape(array):
             return array
         off = np.empty_like(array)  # in the same layout: code that looks at strides finds those that it made
-        sizes = np.abs(size) if np.iscomplexobj(size) else size
         axes = sorted(range(off.ndim), key=lambda axis: -off.strides[axis])
         is_complex = off.dtype.kind == "c"
+        if size is array and not is_complex and scale >= _LEAST_FACTOR:
+            self._multiply(off.transpose(axes), array.transpose(axes).reshape(-1), scale)
+            return off
+        sizes = np.abs(size) if np.iscomplexobj(size) else size
         for part, exact in ((off.real, array.real), (off.imag, array.imag)) if is_complex else ((off, array),):
             errors = self._errors(sizes.transpose(axes).reshape(-1), scale)
             self._add(part.transpose(axes), exact.transpose(axes).reshape(-1), errors)
@@ -113,7 +139,7 @@ class RoundingNoise:
 
     def _errors(self, sizes: np.ndarray, scale: float) -> Iterator[np.ndarray]:
         """Yield errors of some elements at a time, by numbers that were drawn once and are used from anywhere."""
-        for start in range(0, sizes.size, _CHUNK):
+        for start in _starts(sizes.size):
             some = sizes[start : start + _CHUNK]
             begin = int(self._generator.integers(_CHUNK))
             errors = self._numbers[begin : begin + some.size] * scale
@@ -124,6 +150,27 @@ class RoundingNoise:
                 errors[~np.isfinite(errors)] = 0.0
             yield errors
 
+    def _multiply(self, off: np.ndarray, exact: np.ndarray, scale: float) -> None:
+        flat = off.reshape(-1)
+        for start, factors in self._drawn("factor", scale, exact.size):
+            part = slice(start, start + factors.size)
+            np.multiply(exact[part], factors, out=flat[part])
+        if not np.may_share_memory(flat, off):  # no view of it is flat
+            off[...] = flat.reshape(off.shape)
+
+    def _drawn(self, kind: str, scale: float, count: int) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield where some elements start, and for each the drawn number times ``scale``: one more than it as a
+        ``factor``, in float32 as ``narrow``."""
+        if (kind, scale) not in self._kept:
+            if len(self._kept) >= _MOST_SCALES:
+                self._kept.clear()
+            scaled = self._numbers * scale
+            self._kept[kind, scale] = scaled + 1 if kind == "factor" else scaled.astype(np.float32)
+        numbers = self._kept[kind, scale]
+        for start in _starts(count):
+            begin = int(self._generator.integers(_CHUNK))
+            yield start, numbers[begin : begin + min(_CHUNK, count - start)]
+
     def _add(self, off: np.ndarray, exact: np.ndarray, errors: Iterator[np.ndarray]) -> None:
         flat, start = off.reshape(-1), 0
         for some in errors:
@@ -132,6 +179,10 @@ class RoundingNoise:
             start = stop
         if not np.may_share_memory(flat, off):  # no view of it is flat
             off[...] = flat.reshape(off.shape)
+
+
+def _starts(count: int) -> range:
+    return range(0, count, _CHUNK)
 
 
 def is_wide(array: Any) -> bool:

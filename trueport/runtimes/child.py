@@ -17,9 +17,8 @@ import time
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from trueport import errors
 from trueport.consent.folders import paths_for_child
@@ -29,6 +28,9 @@ from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model
 from trueport.runtimes.machine import Machine, describe_machine
 from trueport.versions.python import module_command
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 __all__ = ["ChildFailure", "ChildModel", "Limits", "main"]
 
@@ -154,6 +156,9 @@ class ChildModel(Model):
 
 
 def _start(environment: Mapping[str, str], said: IO[bytes]) -> tuple[subprocess.Popen[bytes], Connection]:
+    # Here, and where the child begins: most processes start no child.
+    from multiprocessing.connection import Pipe
+
     ours, theirs = Pipe()
     handle = theirs.fileno()
     process = subprocess.Popen(
@@ -198,6 +203,8 @@ def _described(error: Exception) -> tuple[str, str, str, str]:
 
 def main(handle: int) -> None:
     """The child: opens one model, then answers until it is left alone."""
+    from multiprocessing.connection import Connection
+
     connection = Connection(handle)
     model: Any = None
     while True:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import onnx
@@ -28,8 +28,6 @@ from trueport.mapping.user import with_user_ops
 from trueport.passes.canonical import canonicalize
 from trueport.passes.declared import named_dims, set_aside_declared
 from trueport.quoting import one_line, plain_text
-from trueport.reference.base import Oracle
-from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.runtimes.reference import ReferenceModel
@@ -38,6 +36,9 @@ from trueport.sources.facts import border, quantizing
 from trueport.sources.isolated import in_child
 from trueport.stages import Plan, Program, Source
 from trueport.verifying.judge.budget import allowed_ulps
+
+if TYPE_CHECKING:
+    from trueport.reference.base import Oracle
 
 __all__ = ["OnnxSource"]
 
@@ -120,6 +121,9 @@ class OnnxSource(Source):
         return OnnxRuntimeModel(self._runnable, **setting.options)
 
     def reference(self) -> Oracle:
+        # Here, for check and conversions without a comparison should not wait for these modules.
+        from trueport.reference.onnx.oracle import OnnxOracle
+
         return OnnxOracle(self.model.clone(), self.registry)
 
     def allowed_ulps(self) -> float:

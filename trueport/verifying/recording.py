@@ -33,7 +33,7 @@ class Sample(dict[str, Any]):
         super().__init__(values)
         self.index = index
         self.special, self.bold, self.tested = (bool(drawn.get(name)) for name in ("special", "bold", "tested"))
-        self.seen = drawn.get("seen")
+        self.seen, self.left_out = drawn.get("seen"), drawn.get("left_out", "")
 
 
 class Samples:

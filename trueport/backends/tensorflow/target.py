@@ -10,7 +10,6 @@ from trueport.backends.tensorflow.build.save import write_saved_model
 from trueport.backends.tensorflow.registry import registry
 from trueport.checking.assess import assess_model
 from trueport.drawing.graph import Graph
-from trueport.drawing.tensorflow import holders, owners, tensorflow_graph
 from trueport.mapping.user import with_user_ops
 from trueport.passes.declared import name_outputs
 from trueport.passes.to_tensorflow import arrange_for_tensorflow
@@ -61,5 +60,8 @@ class BuiltModule(Built):
 
     def draw(self) -> Graph:
         traced = self.traced
+        # Here, for check draws nothing that is built.
+        from trueport.drawing.tensorflow import holders, owners, tensorflow_graph
+
         came_from = owners(self._plan.model.graph, traced.map.values)
         return tensorflow_graph(traced.function.graph, self.outputs, came_from, holders(traced.map))

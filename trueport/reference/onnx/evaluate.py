@@ -33,7 +33,7 @@ from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.widen import widened_array, widened_node
 from trueport.reference.walk import nbytes
 
-__all__ = ["Body", "WideEvaluator", "captured"]
+__all__ = ["Body", "WideEvaluator", "captured", "values_read"]
 
 Body = Callable[[ir.Node], ir.Graph | None]
 """The graph that says the same as a node in smaller steps; its inputs are those that the node has."""
@@ -80,13 +80,13 @@ class WideEvaluator:
         given = {v: widened_array(feeds[v.name]) for v in self.graph.inputs if v.name is not None and v.name in feeds}
         held = [dict(given) for _ in (self, *noisy)]
         self.peak_bytes = 0
-        uses = Counter(value for node in self.graph for value in _read(node))
+        uses = Counter(value for node in self.graph for value in values_read(node))
         uses.update(self.graph.outputs)
         for node in self.graph:
             for made, results in zip(held, self._steps(node, held, noisy), strict=True):
                 made.update((v, a) for v, a in zip(node.outputs, results, strict=False) if v.name and uses[v])
             self.peak_bytes = max(self.peak_bytes, sum(map(nbytes, held[0].values())))
-            for value in _read(node):
+            for value in values_read(node):
                 uses[value] -= 1
                 if not uses[value]:
                     for made in held:
@@ -304,7 +304,7 @@ def _is_control_flow(node: ir.Node) -> bool:
 
 def _differ(node: ir.Node, held: Sequence[Mapping[ir.Value, Any]]) -> bool:
     """True if an evaluation has another value than the first for something that the node reads."""
-    read = [value for value in _read(node) if value in held[0]]
+    read = [value for value in values_read(node) if value in held[0]]
     return any(made[value] is not held[0][value] for made in held[1:] for value in read)
 
 
@@ -338,7 +338,8 @@ def _kernel(node: ir.Node, reference: Callable[[], Run]) -> Run | None:
     return run
 
 
-def _read(node: ir.Node) -> Iterator[ir.Value]:
+def values_read(node: ir.Node) -> Iterator[ir.Value]:
+    """Yield the values that a node takes, and those that its graphs use of graphs outside."""
     yield from (value for value in node.inputs if value is not None)
     yield from captured(node)
 

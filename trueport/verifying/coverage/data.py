@@ -41,6 +41,8 @@ class Coverage:
     """every node that decides, in the source's order"""
     not_counted: str = ""
     """why nothing, or not everything, was counted"""
+    left_out: str = ""
+    """inputs that were left out for their cost"""
 
     @property
     def parts(self) -> int:
@@ -66,9 +68,13 @@ class Coverage:
             "reached": self.reached,
             "nodes": nodes,
             "not_counted": self.not_counted,
+            "left_out": self.left_out,
         }
 
     def __str__(self) -> str:
+        return self._counted() + (f"; not tried: {self.left_out}" if self.left_out else "")
+
+    def _counted(self) -> str:
         if not self.nodes and self.not_counted:
             return f"coverage: not counted: {self.not_counted}"
         if not self.nodes:

@@ -35,6 +35,8 @@ class Tally:
     watched: Sequence[ir.Node] = ()
     samples: int = 0
     not_counted: str = "nothing is known of the source's graph"
+    left_out: str = ""
+    """inputs that were left out for their cost"""
 
     def add(self, seen: Seen) -> int:
         """Take what one set reached; return how many parts are new."""
@@ -49,6 +51,7 @@ class Tally:
 
     def note(self, feeds: object) -> None:
         """Take what was counted when these inputs were drawn, if anything was."""
+        self.left_out = self.left_out or getattr(feeds, "left_out", "")
         seen = getattr(feeds, "seen", None)
         if isinstance(seen, Seen):
             self.add(seen)
@@ -73,7 +76,10 @@ class Tally:
     def coverage(self) -> Coverage:
         """Return it as data."""
         return Coverage(
-            self.samples, tuple(found for node in self.watched if (found := self._node(node)).parts), self.not_counted
+            self.samples,
+            tuple(found for node in self.watched if (found := self._node(node)).parts),
+            self.not_counted,
+            self.left_out,
         )
 
     def _node(self, node: ir.Node) -> NodeCoverage:

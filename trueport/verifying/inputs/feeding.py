@@ -21,7 +21,7 @@ from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.inputs.data import Data, named_samples
 from trueport.verifying.inputs.hints import Hints, graph_hints
 from trueport.verifying.inputs.pairing import PairedModel
-from trueport.verifying.inputs.plan import PLAN, Plan, Sample, make_inputs, plan_inputs
+from trueport.verifying.inputs.plan import PLAN, Plan, Sample, plan_inputs
 from trueport.verifying.inputs.probing import Prober
 from trueport.verifying.inputs.size_candidates import SizedGraph, sized_by
 from trueport.verifying.inputs.sizes import Dims, open_dims
@@ -35,6 +35,8 @@ _MOST_OPERATIONS = 600
 """Operations of a TensorFlow function that are translated to look at what it does with its inputs."""
 _QUICK = 2
 """Sets for a first look: ordinary numbers at the smallest sizes, and the graph's boundaries at other sizes."""
+_QUICK_BEYOND = 1
+"""Sets for what these do not reach."""
 _QUICK_DYNAMIC = 3
 """Where dims are dynamic, also ordinary numbers at sizes of which no fraction is an integer."""
 
@@ -79,9 +81,12 @@ def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) 
     """The user's, or else a few sets: for a conversion that is looked at as soon as it is made."""
     if data is not None:
         return named_samples(data, source.inputs)
-    samples = _QUICK_DYNAMIC if open_dims(source.inputs) else _QUICK
+    most = _QUICK_DYNAMIC if open_dims(source.inputs) else _QUICK
     with closing(Prober(source)) as prober:
-        return make_inputs(source.inputs, graph, samples=samples, accepts=prober, beyond=1)
+        plan = plan_inputs(source.inputs, graph, accepts=prober, rows=most)
+        # Of an expensive model there are fewer rows of sizes, and the first one is not tried again.
+        count = max(_QUICK, len(plan.sizes.rows)) if plan.sizes.left_out else most
+        return [*plan.samples(count), *plan.beyond(prober, _QUICK_BEYOND, 0)]
 
 
 def _plan(asked: Feeding, source: Model, target: PairedModel, oracle: Oracle) -> Plan:

@@ -63,6 +63,8 @@ class Sample(dict[str, Any]):
     """whether it holds NaN or infinities that the source's graph tests for: what comes out finite is ordinary"""
     seen: Seen | None
     """what it reaches in the source's graph; None where that is not known"""
+    left_out: str
+    """inputs that the plan does without for their cost"""
 
     def __init__(
         self, feeds: Feeds, about: str = "", *, special: bool = False, bold: bool = False, tested: bool = False
@@ -71,7 +73,7 @@ class Sample(dict[str, Any]):
         self.about = about
         self.special = special
         self.bold, self.tested = bold, tested
-        self.seen = None
+        self.seen, self.left_out = None, ""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ class Plan:
         return self.sample(_FIRST_SEARCHED + index, "normal", sizes)
 
     def _seen(self, sample: Sample) -> Sample:
+        sample.left_out = self.sizes.left_out
         if self.reach is not None:
             sample.seen = self.reach.look(sample)
         return sample
@@ -218,12 +221,9 @@ def make_inputs(
     samples: int | None = None,
     dims: Dims | None = None,
     accepts: Accepts | None = None,
-    beyond: int = 0,
 ) -> list[Sample]:
-    """Inputs of ordinary numbers, and at most ``beyond`` sets for what these do not reach; see :func:`plan_inputs`."""
-    plan = plan_inputs(ports, graph, seed=seed, dims=dims, accepts=accepts, rows=samples)
-    made = list(plan.samples(samples))
-    return [*made, *plan.beyond(accepts, beyond, 0)] if beyond else made
+    """Return inputs of ordinary numbers; see :func:`plan_inputs`."""
+    return list(plan_inputs(ports, graph, seed=seed, dims=dims, accepts=accepts, rows=samples).samples(samples))
 
 
 def graph_ports(graph: ir.Graph) -> tuple[Port, ...]:

@@ -68,6 +68,8 @@ class Followed:
     """whether a tensor of the graph has no elements"""
     cost: np.ndarray
     """elements that are made, and products that are summed up"""
+    largest: np.ndarray
+    """elements of the largest value"""
     points: tuple[Point, ...]
     constants: frozenset[int]
     can_crash: bool
@@ -126,6 +128,7 @@ class Candidates:
             np.any([flow.deadly for flow in [source, *others]], axis=0),
             source.empties | np.any([size == 0 for size in sizes.values()], axis=0),
             source.cost + (1000.0 * self._volume(sizes) if blind else 0.0),
+            np.maximum(source.largest, self._volume(sizes)),
             tuple(points.values()),
             frozenset(constant for flow in others for constant in flow.constants),
             any(flow.can_crash for flow in others),

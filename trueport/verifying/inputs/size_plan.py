@@ -9,7 +9,7 @@ from typing import Protocol
 
 from trueport.verifying.inputs.probing import Answer, Says
 from trueport.verifying.inputs.size_candidates import Candidates, Row
-from trueport.verifying.inputs.size_choice import QUICK_COST, THOROUGH_COST, Choice
+from trueport.verifying.inputs.size_choice import QUICK, THOROUGH, Budget, Choice
 from trueport.verifying.inputs.size_search import Search
 
 __all__ = ["DEFAULT_ROWS", "QUICK_ROWS", "Found", "RowPlanner", "Trial"]
@@ -43,6 +43,8 @@ class Found:
     """sizes of an empty batch, where the source takes it"""
     unreached: Sequence[str] = ()
     """what only other sizes would reach"""
+    left_out: str = ""
+    """sizes that were left out for their cost"""
 
 
 class RowPlanner:
@@ -61,11 +63,12 @@ class RowPlanner:
     def run(self) -> Found:
         """Return the rows, the most telling ones first."""
         pool = self._candidates.combined()
-        choice = Choice(pool, self._cost)
+        choice = Choice(pool, self._budget)
         self._apart = pool.can_crash
-        if not self._collect(choice):
+        # A graph that is said to refuse all sizes may have been misread: the source itself decides.
+        if not self._collect(choice) or not self._accepted:
             choice = self._searched() or choice
-        self._found.unreached = choice.unreached
+        self._found.unreached, self._found.left_out = choice.unreached, choice.left_out
         rows = self._good()
         if not rows:  # the source refuses all: the comparison will say so, with the reason
             rows = [pool.row(0)]
@@ -74,8 +77,8 @@ class RowPlanner:
         return self._found
 
     @property
-    def _cost(self) -> float:
-        return QUICK_COST if self._is_quick else THOROUGH_COST
+    def _budget(self) -> Budget:
+        return QUICK if self._is_quick else THOROUGH
 
     def _longest_list(self) -> int:
         return max((len(sizes) for sizes in self._candidates.given.values()), default=1)
@@ -132,7 +135,7 @@ class RowPlanner:
             return None
         moved = [row for base, moves in found for row in self._moved(base, moves)]
         pool = self._candidates.rows([*taken, *(base for base, _ in found), *moved])
-        choice = Choice(pool, self._cost, usable_only=False)
+        choice = Choice(pool, self._budget, usable_only=False)
         for index in range(len(taken)):
             choice.take(index)
         self._collect(choice)

@@ -28,6 +28,8 @@ class Sizes:
     """what the source said of sizes that it does not take"""
     unreached: tuple[str, ...] = ()
     """what the graph treats differently only with other sizes"""
+    left_out: str = ""
+    """those that were left out for their cost"""
     empty: Mapping[str, int] | None = None
     """those of an empty batch, where the source takes it"""
 
@@ -63,7 +65,7 @@ def plan_sizes(
     if tried is None or not known:
         return Sizes(tuple(_rows(known, given)[:wanted]))
     found = RowPlanner(Candidates(known, given, graphs, ports), tried, wanted).run()
-    return Sizes(tuple(found.rows), tuple(found.refused), tuple(found.unreached), found.empty)
+    return Sizes(tuple(found.rows), tuple(found.refused), tuple(found.unreached), found.left_out, found.empty)
 
 
 def _rows(known: Mapping[str, bool], given: Mapping[str, Sequence[int]]) -> list[Mapping[str, int]]:

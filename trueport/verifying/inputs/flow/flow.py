@@ -53,6 +53,8 @@ class Flow:
         """candidates with which some value of the graph has no elements"""
         self.cost = np.zeros(count)
         """elements that are made, and products that are summed up"""
+        self.largest = np.zeros(count)
+        """elements of the largest value"""
         self.points: dict[bytes, Point] = {}
         self.constants: set[int] = set()
         """numbers that sizes are compared with or divided by"""
@@ -125,8 +127,8 @@ class Flow:
         self.points.setdefault(found.tobytes(), Point(where, what, found))
 
     def spend(self, cost: Any) -> None:
-        """Add to what the candidates cost."""
-        self.cost = self.cost + np.where(self._here, cost, 0.0)
+        """Add to what the candidates cost; sizes that come out negative are refused, and make nothing cheaper."""
+        self.cost = self.cost + np.where(self._here, np.maximum(cost, 0.0), 0.0)
 
     def note(self, constant: float) -> None:
         """Remember a number that sizes are measured by."""
@@ -138,7 +140,9 @@ class Flow:
             if isinstance(dim, np.ndarray):
                 self.refuse(dim < 0)
                 self.empties |= (dim == 0) & self._here
-        self.spend(count_elements(found.shape))
+        elements = count_elements(found.shape)
+        self.spend(elements)
+        self.largest = np.maximum(self.largest, np.where(self._here, elements, 0.0))
 
     def _filled(self, found: Known, value: ir.Value) -> Known:
         """Fill in what the graph itself says of a shape."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from trueport.errors import NoOracle
 from trueport.mapping.registry import RECORDS
 from trueport.operators.record import Kind
 from trueport.operators.table import facts_of
-from trueport.reference.onnx.evaluate import WideEvaluator
+from trueport.reference.onnx.evaluate import WideEvaluator, values_read
 from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.widen import widened_array
 from trueport.verifying.coverage.count import Count, Family
@@ -67,24 +68,34 @@ class Observer(WideEvaluator):
         super().__init__(ir.Model(graph, ir_version=10), NodeRounding(RECORDS), lambda node: None)
         self.paths = paths
         self._now = Observation()
-        self._work = 0
+        self._work, self._keep = 0, True
         self.spent = 0
         """multiplications of all evaluations so far"""
         self._watched: dict[ir.Node, Family | None] = {}
 
-    def observe(self, feeds: Mapping[str, Any]) -> Observation:
-        """Return what these inputs reach; as far as the reference goes. Raises `TooLarge`."""
-        self._now, self._work = Observation(), 0
+    def observe(self, feeds: Mapping[str, Any], *, keep: bool = True) -> Observation:
+        """Return what these inputs reach; as far as the reference goes. Raises `TooLarge`.
+
+        ``keep``: hold every intermediate value, which solving for other inputs needs; else they are dropped after
+        their last use.
+        """
+        self._now, self._work, self._keep = Observation(), 0, keep
         made = self._now.values
         made.update(
             (value, widened_array(feeds[value.name]))
             for value in self.graph.inputs
             if value.name is not None and value.name in feeds
         )
+        uses = Counter(value for node in self.graph for value in values_read(node))
         try:
             for node in self.graph:
                 given = [None if value is None else self.value(value, made) for value in node.inputs]
-                made.update(zip(node.outputs, self.step(node, given, made), strict=False))
+                results = zip(node.outputs, self.step(node, given, made), strict=False)
+                made.update((value, array) for value, array in results if keep or uses[value])
+                for value in () if keep else values_read(node):
+                    uses[value] -= 1
+                    if not uses[value]:
+                        made.pop(value, None)
         except NoOracle:
             self._now.complete = False
         return self._now
@@ -103,8 +114,9 @@ class Observer(WideEvaluator):
         if self._work > MOST_WORK:
             raise TooLarge
         results = super().step(node, inputs, around, sizes)
-        self._now.last[node] = inputs, results
-        self._now.values.update(zip(node.inputs, inputs, strict=False))  # type: ignore[arg-type]
+        if self._keep:
+            self._now.last[node] = inputs, results
+            self._now.values.update(zip(node.inputs, inputs, strict=False))  # type: ignore[arg-type]
         self._now.overflows |= _overflows(node, inputs, results)
         family = self._family(node)
         if family is not None and node.op_type != "Loop":

@@ -67,12 +67,12 @@ class Reach:
         _, found = self._seen(feeds)
         return found is None or (found.complete and not found.overflows)
 
-    def _seen(self, feeds: Feeds) -> tuple[Seen, Observation | None]:
+    def _seen(self, feeds: Feeds, *, keep: bool = False) -> tuple[Seen, Observation | None]:
         watched = tuple(self._families)
         if self._too_large or not watched:
             return Seen({}, watched if not self._too_large else (), _TOO_LARGE if self._too_large else ""), None
         try:
-            found = self._observer.observe(feeds)
+            found = self._observer.observe(feeds, keep=keep)
         except TooLarge:
             self._too_large = True
             return Seen({}, (), _TOO_LARGE), None
@@ -127,7 +127,7 @@ class Reach:
     def _made(self, how: str, index: int, base: Feeds) -> Feeds | None:
         if how == "scale":
             return _scaled(base, _SCALES[_IN_TURN[:index].count("scale")])
-        _, found = self._seen(base)
+        _, found = self._seen(base, keep=True)
         if found is None:
             return None
         rng = np.random.default_rng([index, 77])
