@@ -17,6 +17,7 @@ import trueport
 from trueport.fidelity import Verdict
 from trueport.report.schema import load_schema
 from trueport.report.verification import render
+from trueport.verifying.inner_values import _is_turned_over
 from trueport.verifying.verification import Verification
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21]> g '
@@ -127,3 +128,21 @@ def test_json_has_it_in_its_schema() -> None:
     jsonschema.validate(data, load_schema("verification-1"))
     assert data["hiding"] == ["y"] and data["inner"][0]["verdict"] == "departs"
     assert "which is hidden in output 'y'" in found.headline
+
+
+def test_locate_names_the_node_before_an_output_that_hides_it() -> None:
+    end = HIDING["ArgMax"]
+    found = trueport.locate(net(*end), net(*end, times=3))
+    assert found.culprit is not None and found.culprit.value == "h"
+
+
+@pytest.mark.parametrize("turned, is_faithful", [(1, True), (8, True), (200, False)])
+def test_steps_behind_a_quantization_are_counted(turned: int, is_faithful: bool) -> None:
+    """Each noisy run turns over two elements of its own, by one step; no other run shows the noise of those."""
+    truth = np.linspace(1, 2, 1000)
+    step, plain = 0.1, truth.astype(np.float32)
+    noisy = [truth + 1e-8 + step * np.isin(np.arange(1000), [20 * run, 20 * run + 1]) for run in range(12)]
+    got = plain + (step * np.isin(np.arange(1000), 500 + np.arange(turned))).astype(np.float32)
+    assert _is_turned_over(plain, got, truth, noisy, 8.0) == is_faithful
+    assert not _is_turned_over(plain, plain * 3, truth, noisy, 8.0)
+    assert not _is_turned_over(plain, got, truth, [truth + 1e-8] * 12, 8.0)

@@ -208,9 +208,8 @@ def _judged(
     inside = judge_inside(seen, oracle, executions, target)
     if inside.verdict != Verdict.DEPARTS:
         return found
-    return [
-        replace(one, departs=True, rank=(True, *one.rank[1:])) if one.feeds is inside.shown_by else one for one in found
-    ]
+    # Any of the inputs may show the node; first those on which a value was seen to differ.
+    return [replace(one, departs=True, rank=(one.feeds is inside.shown_by, *one.rank[1:])) for one in found]
 
 
 def _shown(found: Verification, target: Model, feeds: Feeds) -> _Shown | None:
