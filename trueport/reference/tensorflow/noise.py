@@ -28,9 +28,8 @@ _ROUNDOFF = {
 _UNDECLARED = ulps(1)
 
 
-def operation_noise(registry: Registry, seed: int) -> OperationNoise:
+def operation_noise(registry: Registry, noise: RoundingNoise) -> OperationNoise:
     """Return what runs an operation with errors of rounding."""
-    noise = RoundingNoise(seed)
 
     def err(operation: Any, inputs: Sequence[Any], run: Run) -> list[Any]:
         rounding = _rounding(registry, operation)

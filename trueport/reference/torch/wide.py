@@ -49,13 +49,13 @@ class WideModule:
             self._wide = _wide_state(module)
         self.unit = coarsest_unit(module, call)
 
-    def run(self, feeds: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
-        """Results by name; with a ``seed`` errors of rounding are put in."""
+    def run(self, feeds: Mapping[str, Any], noise: RoundingNoise | None = None) -> dict[str, Any]:
+        """Results by name; with ``noise`` errors of rounding are put in."""
         given = [
             widened(as_tensor(feeds[name], like, name))
             for name, like in zip(self._call.names, self._call.tensors, strict=True)
         ]
-        mode = _Mode(self.unit, None if seed is None else RoundingNoise(seed))
+        mode = _Mode(self.unit, noise)
         try:
             with inference(self._module), eager_paths(), _dispatch_mode(mode):
                 for part, name, value in self._wide:
@@ -89,6 +89,11 @@ def coarsest_unit(module: Any, call: Call) -> float:
     """The roundoff of the coarsest type that a module holds: what a finer part of it rounds is less than that."""
     floats = [tensor.dtype for tensor in (*_state(module), *call.tensors) if tensor.is_floating_point()]
     return max((_ROUNDOFF.get(_word(dtype), 0.0) for dtype in floats), default=2.0**-24)
+
+
+def weights_of(module: Any) -> list[np.ndarray]:
+    """Return a module's parameters and buffers."""
+    return [as_array(tensor) for tensor in _state(module)]
 
 
 def widening(unit: float, noise: RoundingNoise | None) -> Any:
