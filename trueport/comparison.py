@@ -24,6 +24,7 @@ from trueport.stages import Source
 from trueport.verifying.align.failures import fails
 from trueport.verifying.causes.runtime import with_optimizations
 from trueport.verifying.everywhere import Everywhere
+from trueport.verifying.inner_values import judge_inside
 from trueport.verifying.inputs.data import Data
 from trueport.verifying.inputs.feeding import Feeding, feed
 from trueport.verifying.inputs.feeding_mistakes import feeding_hints
@@ -204,6 +205,7 @@ def _judged(compared: _Pair, feeding: Feeding, wish: Asked, everywhere: Callable
     else:
         found = Everywhere(sources, paired, compared.openings, oracle, wish, allowed, everywhere).run(inputs)
     found = with_blame(found, sources, lambda: _plain_target(compared), oracle, wish, allowed)
+    found = judge_inside(found, oracle, sources, paired)
     found = replace(found, differences=compared.differences, machine=_machine([*sources, paired.model]))
     shown = found.shown_by
     truth = GuardedReference(oracle)(shown)[0] if shown and not wish.strict else None

@@ -68,6 +68,7 @@ class Job:
 
     def compare(self, plan: Plan, built: Built, written: Path | None, data: Data | None) -> Verification:
         # Here and in profile: check, which needs neither, should not wait for their modules.
+        from trueport.verifying.inner_values import judge_inside
         from trueport.verifying.inputs.feeding import conversion_inputs
         from trueport.verifying.judge.budget import allowed_ulps
         from trueport.verifying.judge.criteria import Asked
@@ -89,6 +90,7 @@ class Job:
                 random=any(finding.mapping and finding.mapping.random for finding in plan.findings),
             )
             found = with_blame(found, runs, lambda: without_optimizer(target), reference, Asked(), allowed)
+            found = judge_inside(found, reference, runs, target)
             return replace(found, machine=describe_machine())
 
     def profile(self, plan: Plan, built: Built, written: Path | None, data: Data | None) -> Profile:

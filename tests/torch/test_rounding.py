@@ -12,6 +12,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from trueport.frontends.torch.source.call import make_call
+from trueport.reference.noise import RoundingNoise
 from trueport.reference.torch.wide import WideModule
 from trueport.verifying.judge.output import DEFAULT_K, allowance
 
@@ -51,7 +52,8 @@ class Attention(nn.Module):
 def run_wide(module: nn.Module, x: Any, noisy: int = 0) -> list[np.ndarray]:
     call = make_call(module, (x,))
     wide = WideModule(module, call)
-    return [wide.run({call.names[0]: x.numpy()}, seed)["output"] for seed in (None, *range(noisy))]
+    noises = [None, *map(RoundingNoise, range(noisy))]
+    return [wide.run({call.names[0]: x.numpy()}, noise)["output"] for noise in noises]
 
 
 CASES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {

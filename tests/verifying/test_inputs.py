@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.helper as oh
+import onnx.parser
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto
 
+import trueport
 from bench.faults.zoo import ZOO
 from tests.models import model_of
 from trueport.errors import UsageError
+from trueport.fidelity import Verdict
 from trueport.frontends.onnx.load import load_onnx
 from trueport.ir.ports import Port
 from trueport.verifying.inputs.hints import hints_of
@@ -212,3 +215,18 @@ def test_numbers_that_a_model_can_not_use_are_not_drawn() -> None:
         assert 0 <= feeds["r"] < 1
         assert not np.any((feeds["x"] != 0) & (np.abs(feeds["x"]) < np.finfo(np.float32).tiny))
     assert np.sum(inputs_of(model)[PLAN.index("boundaries")]["x"] == 0) > 5
+
+
+def test_an_empty_batch_that_only_a_kernel_refuses_is_told_and_does_not_decide() -> None:
+    """ONNX Runtime refuses a product of a weight with an empty batch, which the graph takes."""
+    head = '<ir_version: 10, opset_import: ["" : 21]> g (float[N, 3, 4] x) => (float[N, 2, 4] y) '
+    source = onnx.parser.parse_model(
+        head + "{ t = Transpose <perm=[0, 2, 1]> (x) m = MatMul (t, v) y = Transpose <perm=[0, 2, 1]> (m) }"
+    )
+    target = onnx.parser.parse_model(head + "{ y = MatMul (w, x) }")
+    weight = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
+    target.graph.initializer.append(onnx.numpy_helper.from_array(weight, "w"))
+    source.graph.initializer.append(onnx.numpy_helper.from_array(np.ascontiguousarray(weight.T), "v"))
+    found = trueport.verify(source, target)
+    assert found.verdict == Verdict.FAITHFUL
+    assert any("the target fails" in output.why for output in found.special)

@@ -9,6 +9,8 @@ import numpy as np
 import onnx
 import onnx.helper as oh
 import pytest
+import tensorflow as tf
+import torch
 from onnx import TensorProto, numpy_helper
 from onnxruntime.quantization import quantize_dynamic
 from typer.testing import CliRunner
@@ -102,3 +104,54 @@ def test_the_command_line_says_it_and_ends_with_zero(tmp_path: Any) -> None:
 def test_there_is_no_other_precision() -> None:
     with pytest.raises(UsageError, match="no precision 'half'"):
         trueport.verify(network(), network(), precision="half")
+
+
+def by_tensorflow(weights: Weights = (FIRST, SECOND, THIRD)) -> Any:
+    variables = [tf.Variable(weight) for weight in weights]
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 8], name="x")])
+    def made(x: Any) -> Any:
+        hidden = tf.tanh(tf.nn.relu(x @ variables[0]) @ variables[1])
+        return {"y": hidden @ variables[2]}
+
+    return made
+
+
+class ByTorch(torch.nn.Module):
+    def __init__(self, weights: Weights = (FIRST, SECOND, THIRD)) -> None:
+        super().__init__()
+        self.first, self.second, self.third = (torch.nn.Parameter(torch.from_numpy(weight)) for weight in weights)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.tanh(torch.relu(x @ self.first) @ self.second) @ self.third
+
+
+@pytest.mark.parametrize("form", ["float16", "stored in float16", "int8"])
+@pytest.mark.parametrize("framework", ["tensorflow", "pytorch"])
+def test_sources_of_other_frameworks_are_judged_alike(framework: str, form: str, tmp_path: Path) -> None:
+    def target(weights: Weights) -> onnx.ModelProto:
+        if form == "int8":
+            return quantized(network(weights), tmp_path)
+        return network(weights, half=True) if form == "float16" else network(stored(weights))
+
+    options: dict[str, Any] = {"allow": ["names"], "data": X}
+    if framework == "pytorch":
+        options["example_inputs"] = (torch.ones(5, 8),)
+    source = by_tensorflow() if framework == "tensorflow" else ByTorch()
+    found = trueport.verify(source, target((FIRST, SECOND, THIRD)), **options)
+    assert found.verdict == Verdict.PRECISION_CHANGE, str(found)
+    strict = trueport.verify(source, target((FIRST, SECOND, THIRD)), precision="strict", **options)
+    assert strict.verdict == Verdict.DEPARTS
+    assert trueport.verify(source, target((FIRST, -SECOND, THIRD)), **options).verdict == Verdict.DEPARTS
+
+
+@pytest.mark.parametrize("framework", ["tensorflow", "pytorch"])
+def test_a_source_of_the_same_precision_changes_none(framework: str) -> None:
+    narrow = stored((FIRST, SECOND, THIRD))
+    wrong = network((narrow[0], narrow[1] * np.float32(2), narrow[2]))
+    if framework == "tensorflow":
+        found = trueport.verify(by_tensorflow(narrow), wrong, allow=["names"])
+    else:
+        found = trueport.verify(ByTorch(narrow), wrong, allow=["names"], example_inputs=(torch.ones(5, 8),))
+    assert found.verdict == Verdict.DEPARTS
+    assert "precision" not in found.outputs[0].why

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from trueport.fidelity import Against, ErrorBound
+from trueport.reference.sums import Sums, largest_sum_error
 
 __all__ = ["MORE_RUNS", "NOISY_RUNS", "Rounding", "RoundingNoise", "Run", "error_sizes", "is_wide"]
 
@@ -30,6 +31,8 @@ _LEAST_BLUR = 4.0
 """Units of the last place that data are off, at least, where that stands for sums: many small errors add up."""
 _COORDINATE_ULPS = 8.0
 """What operators that interpolate declare for their sums; a coordinate itself is off by one unit of its last place."""
+_SINGLE = 2.0**-24
+"""Roundoff of float32; sums of coarser floats are added up in float32, and rounded once."""
 _CHUNK = 1 << 16
 """Elements that are changed at a time: as many as stay in a processor's cache."""
 _LEAST_FACTOR = 2.0**-40
@@ -49,11 +52,19 @@ class Rounding:
     bound: ErrorBound
     blurred: Sequence[bool]
     """per input: whether it is off as well; weights and parameters are the same in every run"""
+    sums: Sums | None = None
+    """where the terms of long sums are; None: there are none, or they are not known"""
 
     @property
     def scale(self) -> float:
         """The largest error of a result, relative to what the bound is relative to."""
         return 2 * self.unit * max(self.bound.ulps, _LEAST_ULPS)
+
+    def scale_of(self, inputs: Sequence[Any], results: Sequence[Any]) -> float:
+        """Return the same for given inputs and exact results: sums of their terms may err more in other orders."""
+        if self.sums is None or self.unit > _SINGLE or not results:
+            return self.scale
+        return max(self.scale, self.unit * largest_sum_error(self.sums, inputs, results[0]))
 
     @property
     def blur(self) -> float:
@@ -84,7 +95,8 @@ class RoundingNoise:
             sizes = results
         elif sizes is None:
             sizes = error_sizes(rounding.bound.against, inputs, results, run)
-        return [self._err(a, size, rounding.scale) for a, size in zip(results, sizes, strict=True)]
+        scale = rounding.scale_of(inputs, results)
+        return [self._err(a, size, scale) for a, size in zip(results, sizes, strict=True)]
 
     def difference(self, exact: np.ndarray, noisy: np.ndarray, blur: float) -> np.ndarray:
         """Return in float32 how far ``noisy`` is from ``exact`` when each element is off by up to ``blur`` more."""

@@ -63,6 +63,7 @@ def _comparison(found: Verification | None) -> str:
         return ""
     lines = ["## Comparison", "", _text(str(found))]
     lines += ["", f"Machine: {_text(str(found.machine))}"] if found.machine else []
+    lines += ["", f"Hidden: {_text(found.said_inside)}"] if found.said_inside else []
     if found.outputs:
         rows = [
             [output.name, verdict_words(output.verdict), multiple(output.ratio), describe_error(output, found.k)]

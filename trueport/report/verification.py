@@ -58,6 +58,7 @@ def render(found: Verification, *, json: bool = False, subject: Subject | None =
     lines += entry("reference", "" if found.skipped else found.oracle)
     lines += entry("limit", _limit(found))
     lines += _outputs(found)
+    lines += entry("hidden", found.said_inside)
     lines += entry("special", _special(found))
     lines += _settings(found)
     lines += [line for difference in found.differences for line in entry("differs", str(difference))]
@@ -154,7 +155,7 @@ def _figures(output: Judgement) -> list[str]:
 
 
 def _special(found: Verification) -> str:
-    """Return what NaN, infinities and denormals did, where it is no part of the verdict."""
+    """Return what NaN, infinities, denormals and refused empty batches did, where it is no part of the verdict."""
     if not found.special_samples:
         return ""
     odd = [
@@ -163,7 +164,8 @@ def _special(found: Verification) -> str:
         if output.verdict == Verdict.DEPARTS
     ]
     said = "; ".join(odd) or "as the source"
-    return f"on {found.special_samples} inputs with NaN, infinity and denormals, not part of the verdict: {said}"
+    what = "NaN, infinity, denormals or an empty batch"
+    return f"on {found.special_samples} inputs with {what}, not part of the verdict: {said}"
 
 
 def _settings(found: Verification) -> list[str]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 from onnx import TensorProto, helper, numpy_helper
 
 from trueport.ir.maps import from_proto
@@ -29,9 +31,9 @@ _DEQUANTIZE = "DequantizeLinear"
 _BYTES = (TensorProto.UINT8, TensorProto.INT8)
 
 
-def has_saturating_sums(model: onnx.ModelProto) -> bool:
+def has_saturating_sums(model: onnx.ModelProto, folder: Path | None = None) -> bool:
     """True if the model has a sum of uint8 × int8 products, written or made by ONNX Runtime's optimizer."""
-    return with_exact_sums(model) is not model
+    return with_exact_sums(model, folder) is not model
 
 
 @functools.cache
@@ -51,11 +53,14 @@ def saturates_here() -> bool:
     return bool(np.any(summed != 64 * 255 * 127))
 
 
-def with_exact_sums(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with uint8 weights in the place of int8 ones where they meet uint8; itself if there are none."""
+def with_exact_sums(model: onnx.ModelProto, folder: Path | None = None) -> onnx.ModelProto:
+    """Return the model with uint8 weights in the place of int8 ones where they meet uint8; itself if there are none.
+
+    ``folder``: what the locations of weights in files of their own are relative to.
+    """
     if not any(facts_of(node).integer_sum or node.op_type == _DEQUANTIZE for node in _nodes(model.graph)):
         return model
-    types = _types(model)
+    types = _types(model, folder or Path())
     made = onnx.ModelProto()
     made.CopyFrom(model)
     changed = [_rewrite(graph, types) for graph in list(_graphs(made.graph))]
@@ -144,9 +149,11 @@ def _input(node: onnx.NodeProto, position: int) -> str:
     return str(node.input[position]) if position < len(node.input) else ""
 
 
-def _types(model: onnx.ModelProto) -> dict[str, int]:
+def _types(model: onnx.ModelProto, folder: Path) -> dict[str, int]:
     """Return the element types of all tensors that ONNX's inference knows, by name."""
-    inferred = onnx.shape_inference.infer_shapes(skeleton(from_proto(model)), check_type=False, strict_mode=False)
+    loaded = from_proto(model)
+    ir.external_data.set_base_dir(loaded.graph, folder)
+    inferred = onnx.shape_inference.infer_shapes(skeleton(loaded), check_type=False, strict_mode=False)
     found: dict[str, int] = {}
     for known in (inferred, model):
         for graph in _graphs(known.graph):

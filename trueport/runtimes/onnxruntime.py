@@ -112,7 +112,7 @@ class OnnxRuntimeModel(Model):
         self._open(self._proto, pack=False)
 
     def as_run_here(self) -> Model | None:
-        if not self._exact_sums or not saturates_here() or not has_saturating_sums(self._proto):
+        if not self._exact_sums or not saturates_here() or not has_saturating_sums(self._proto, self._folder):
             return None
         other = copy.copy(self)
         other._exact_sums, other._sessions = False, {}
@@ -132,8 +132,10 @@ class OnnxRuntimeModel(Model):
         return self._proto
 
     def graph(self) -> ir.Graph:
-        """The model's main graph; its large weights are not read."""
-        return from_proto(self._proto).graph
+        """The model's main graph; weights in files of their own are read when they are asked for."""
+        graph = from_proto(self._proto).graph
+        ir.external_data.set_base_dir(graph, self._folder or Path())
+        return graph
 
     def inner(self) -> Mapping[str, InnerValue]:
         return self._inner
@@ -300,7 +302,7 @@ class OnnxRuntimeModel(Model):
         # By default it quantizes the activations, too, where only the weights of a product are dequantized.
         options.add_session_config_entry("session.qdq_matmulnbits_accuracy_level", "1")
         if self._exact_sums:
-            proto = with_exact_sums(proto)
+            proto = with_exact_sums(proto, self._folder)
         if any(opset.domain == EXTENSIONS for opset in proto.opset_import):
             options.register_custom_ops_library(extensions_library())
         options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, LEVELS[self._level])

@@ -16,6 +16,8 @@ from trueport.verifying.wording import describe_error, label, reworded, verdict_
 
 __all__ = ["SettingResult", "Verification", "badness"]
 
+_INNER = 3
+"""Values inside that are named in a sentence."""
 _BADNESS = {verdict: rank for rank, verdict in enumerate(Verdict)}
 
 
@@ -84,13 +86,21 @@ class Verification:
     """inputs and outputs that are called otherwise: renamed, in another order, frozen, of another dtype"""
     runtime_at_fault: str = ""
     """the runtime's optimizer, where the target is faithful without it; empty where it is not, or was not tried"""
+    hiding: tuple[str, ...] = ()
+    """outputs that hardly change when the inputs do: errors before them are not seen in them"""
+    inner: tuple[Judgement, ...] = ()
+    """values before those outputs, judged as outputs are; they decide the verdict as well"""
+    unseen_inside: str = ""
+    """why no such value was judged; empty where one was, or no output hides errors"""
+    looked_on: tuple[Mapping[str, Any], ...] = field(default=(), repr=False, compare=False)
+    """the first sets of inputs, on which it was seen whether outputs hide errors"""
 
     @property
     def verdict(self) -> Verdict | None:
         """The worst over all outputs, all settings that the target was run under, and how it is called."""
         if self.skipped or not self.outputs:
             return None
-        found = [output.verdict for output in self.outputs]
+        found = [output.verdict for output in (*self.outputs, *self.inner)]
         found += [Verdict.DEPARTS for difference in self.differences if difference.counts]
         found += [setting.verdict for setting in self.settings if setting.of == "target" and setting.verdict]
         return max(found, key=_BADNESS.__getitem__)
@@ -105,8 +115,8 @@ class Verification:
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it as JSON takes it: what is infinite or no number is null."""
-        data = {name: value for name, value in vars(self).items() if name != "shown_by"}
-        for name in ("outputs", "special"):
+        data = {name: value for name, value in vars(self).items() if name not in ("shown_by", "looked_on")}
+        for name in ("outputs", "special", "inner"):
             data[name] = [_judgement_json(output) for output in data[name]]
         data["settings"] = [
             {**asdict(found), "verdict": found.verdict.value if found.verdict else None} for found in self.settings
@@ -123,6 +133,23 @@ class Verification:
         return max(self.outputs, key=badness, default=None)
 
     @property
+    def worst_inside(self) -> Judgement | None:
+        """The worst value before outputs that hide errors; None where none was judged."""
+        return max(self.inner, key=badness, default=None)
+
+    @property
+    def said_inside(self) -> str:
+        """Which outputs hide errors, and what was found of the values before them; empty where none does."""
+        if not self.hiding or self.skipped:
+            return ""
+        begin = f"output {', '.join(repr(label(name)) for name in self.hiding)} hardly changes with the inputs"
+        if not self.inner:
+            return f"{begin}; values before it were not judged: {self.unseen_inside}" if self.unseen_inside else begin
+        said = [f"{label(one.name)!r} ({reworded(one.why, one.ratio, one.metrics)})" for one in self.inner[:_INNER]]
+        more = f" and {len(self.inner) - _INNER} more" if len(self.inner) > _INNER else ""
+        return f"{begin}, so values before it were judged as well: {', '.join(said)}{more}"
+
+    @property
     def headline(self) -> str:
         """The verdict and the error that decides it, in one line."""
         if self.skipped:
@@ -134,6 +161,11 @@ class Verification:
             return f"{verdict} under {setting.runtime}, {setting.name}: {setting.said}"
         if self.runtime_at_fault:
             return f"{verdict}: {self.runtime_at_fault}"
+        inside = self.worst_inside
+        if inside is not None and inside.verdict == Verdict.DEPARTS and self.worst.verdict != Verdict.DEPARTS:
+            error = describe_error(inside, self.k)
+            hidden = ", ".join(repr(label(name)) for name in self.hiding)
+            return f"{verdict}: {error} in value {label(inside.name)!r}, which is hidden in output {hidden}"
         differs = [str(difference) for difference in self.differences if difference.counts]
         # An output of another dtype is such a difference itself, and says less than its declaration.
         if differs and (self.worst.verdict != Verdict.DEPARTS or self.worst.why.startswith("dtype ")):

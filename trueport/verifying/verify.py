@@ -25,6 +25,7 @@ from trueport.verifying.judge.metrics import Metrics, measure
 from trueport.verifying.judge.output import Judgement, is_doubtful, judge, source_distance
 from trueport.verifying.judge.precision import Coarse
 from trueport.verifying.judge.saturation import Saturation
+from trueport.verifying.judge.sensitivity import Sensitivity
 from trueport.verifying.judge.summed_bounds import compare_outputs
 from trueport.verifying.judge.tied_indices import Ties
 from trueport.verifying.judge.truth import GuardedReference
@@ -52,6 +53,7 @@ class _Worst:
         self.rewritten: dict[str, float] = {}
         """outputs that the source's own optimized executions give otherwise: by how much, as a ratio"""
         self.samples = 0
+        self.shown_by: Feeds = {}
 
     def look(self, name: str, source: Any, truth: Any, noisy: Sequence[Any]) -> None:
         """Keep how far the source is from its truth, where that is strange."""
@@ -85,7 +87,10 @@ class _Worst:
         """Whether an output departs on a sample before."""
         return name in self.outputs and self.outputs[name].verdict == Verdict.DEPARTS
 
-    def add(self, found: Judgement) -> None:
+    def add(self, found: Judgement, feeds: Feeds) -> None:
+        """Keep a judgement if it is worse than what is known, and the first inputs that show an output to depart."""
+        if found.verdict == Verdict.DEPARTS and not self.shown_by:
+            self.shown_by = feeds
         known = self.outputs.get(found.name)
         # Of two that are as good the one that has something to say.
         if known is None or (*badness(found), found.why != _EQUAL) > (*badness(known), known.why != _EQUAL):
@@ -102,35 +107,35 @@ def verify_runs(
     allowed_ulps: float = 0.0,
     random: bool = False,
     coarse: Coarse | None = None,
+    sensitivity: Sensitivity | None = None,
 ) -> Verification:
     """Judge the target on every sample, one after the other, and keep the worst of each output.
 
     ``source`` holds equivalent executions of the source, the plain one first. Without a reference
     floats are compared with the source by ``allowed_ulps``, the declared bounds added up. ``coarse``:
-    the reference at the target's own precision, where that was changed on purpose.
+    the reference at the target's own precision, where that was changed on purpose. ``sensitivity``:
+    what earlier calls saw of the outputs, on other samples.
     """
-    wish, truth_of, rejected = wish or Asked(), GuardedReference(oracle), Counter[str]()
+    wish, sensitivity = wish or Asked(), sensitivity or Sensitivity(source[0])
+    truth_of, rejected = GuardedReference(oracle), Counter[str]()
     worst, special, saturation, tally = _Worst(), _Worst(), Saturation(source[0], target), Tally()
-    shown_by: Feeds = {}
     for feeds, runs, why in _run(source, samples, tally):
         if not runs:
             rejected[why] += 1
             continue
         got, failure = _target_run(target, feeds)
         saturation.look(feeds, {"source": runs[0], "target": got})
-        (special if getattr(feeds, "special", False) else worst).samples += 1
+        seen_in = special if getattr(feeds, "special", False) else worst
+        seen_in.samples += 1
         if failure:
-            words = f"the target fails: {failure}"
-            judged = [Judgement(name, Verdict.DEPARTS, math.inf, words) for name in runs[0]]
+            judged = _failed(runs[0], failure)
         else:
-            ties = Ties(source[0], feeds, got)
-            sample = _Sample(feeds, runs, got, truth_of, ties, wish, allowed_ulps, random, coarse)
-            judged = sample.judged(special if getattr(feeds, "special", False) else worst)
+            one = _Sample(feeds, runs, got, truth_of, Ties(source[0], feeds, got), wish, allowed_ulps, random, coarse)
+            judged = one.judged(seen_in)
+            one.look(sensitivity)
         for found in judged:
             group = worst if _decides(feeds, runs[0][found.name]) else special
-            group.add(found)
-            if found.verdict == Verdict.DEPARTS and group is worst and not shown_by:
-                shown_by = feeds
+            group.add(found, feeds)
     return Verification(
         source[0].runtime,
         target.runtime,
@@ -147,8 +152,10 @@ def verify_runs(
         strict=wish.strict,
         rtol=wish.tolerance.rtol if wish.tolerance else None,
         atol=wish.tolerance.atol if wish.tolerance else None,
-        shown_by=shown_by,
+        shown_by=worst.shown_by,
         coverage=tally.coverage(),
+        hiding=sensitivity.insensitive,
+        looked_on=tuple(sensitivity.samples),
     )
 
 
@@ -163,6 +170,10 @@ def _run(
         if runs:
             tally.note(feeds)
         yield feeds, runs, why
+
+
+def _failed(outputs: Feeds, failure: str) -> list[Judgement]:
+    return [Judgement(name, Verdict.DEPARTS, math.inf, f"the target fails: {failure}") for name in outputs]
 
 
 def _decides(feeds: Feeds, output: Any) -> bool:
@@ -189,9 +200,20 @@ class _Sample:
     random: bool
     coarse: Coarse | None
 
+    @functools.cached_property
+    def reference(self) -> tuple[Feeds | None, Sequence[Feeds]]:
+        """The exact outputs and the noisy ones; None and nothing where there is no reference."""
+        return (None, []) if self.random else self.truth_of(self.feeds)
+
+    def look(self, sensitivity: Sensitivity) -> None:
+        """See which outputs change when the inputs do; not on inputs with NaN, infinities and denormals."""
+        truth, noisy = self.reference
+        if truth is not None and not any(getattr(self.feeds, kind, False) for kind in ("special", "tested", "bold")):
+            sensitivity.look(self.feeds, self.runs[0], truth, noisy, self.wish.k)
+
     def judged(self, group: _Worst) -> list[Judgement]:
         """Judge every output of the source; ``group`` has what was found on the samples before."""
-        truth, noisy = (None, []) if self.random else self.truth_of(self.feeds)
+        truth, noisy = self.reference
         found = []
         for name, plain in self.runs[0].items():
             if name not in self.got:

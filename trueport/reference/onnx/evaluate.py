@@ -146,8 +146,9 @@ class WideEvaluator:
             found = product_differences(node, rounding, inputs, others, noises, self._runner(node, {}))
             if found is None:
                 return []
+            scale = rounding.scale_of(inputs, results)
             pairs = zip(noises, found, strict=True)
-            return [[noise.moved(results[0], away, sizes[0], rounding.scale)] for noise, away in pairs]
+            return [[noise.moved(results[0], away, sizes[0], scale)] for noise, away in pairs]
 
     def _rounding_of(self, node: ir.Node) -> Rounding | None:
         if node not in self._roundings:

@@ -6,9 +6,10 @@ import onnx_ir as ir
 
 from trueport.fidelity import Against
 from trueport.mapping.registry import Registry
-from trueport.operators.record import Operator, Randomness
+from trueport.operators.record import Kind, Operator, Randomness
 from trueport.reference.noise import Rounding
 from trueport.reference.onnx.widen import unit_roundoff
+from trueport.reference.sums import Sums
 
 __all__ = ["NodeRounding"]
 
@@ -27,7 +28,7 @@ class NodeRounding:
             return None
         weights = operator.error.against == Against.DATA
         blurred = [_is_blurred(node, operator, index, weights=weights) for index in range(len(node.inputs))]
-        return Rounding(max(units), operator.error, blurred)
+        return Rounding(max(units), operator.error, blurred, _sums(node, operator))
 
     def varies(self, node: ir.Node) -> bool:
         """True if a node may give other results on the same inputs: it rounds, or draws random numbers."""
@@ -38,6 +39,17 @@ class NodeRounding:
         """True if a node errs as the steps do that it is made of."""
         bound = self._registry.facts(node.op_type, node.domain).error
         return bound is not None and bound.against == Against.STEPS
+
+
+def _sums(node: ir.Node, operator: Operator) -> Sums | None:
+    """Return where a node's sums have their terms; None if it makes none, or they are elsewhere."""
+    if operator.error is None or operator.error.against != Against.TERMS:
+        return None
+    if operator.kind in (Kind.REDUCTION, Kind.POOLING):
+        return Sums.AXES
+    if node.op_type == "Conv":
+        return Sums.WINDOWS
+    return Sums.PRODUCT if operator.family == "matmul" or operator.name == "MatMul" else None
 
 
 def _units(node: ir.Node) -> list[float]:

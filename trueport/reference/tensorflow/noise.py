@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from trueport.fidelity import BITWISE, Against, ulps
+from trueport.fidelity import BITWISE, Against, ErrorBound, ulps
 from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.source.nodes import domain_of
 from trueport.mapping.registry import Registry
 from trueport.reference.noise import Rounding, RoundingNoise, Run
+from trueport.reference.sums import Sums
 from trueport.reference.tensorflow.evaluate import OperationNoise
 
 __all__ = ["operation_noise"]
@@ -27,9 +28,8 @@ _ROUNDOFF = {
 _UNDECLARED = ulps(1)
 
 
-def operation_noise(registry: Registry, seed: int) -> OperationNoise:
+def operation_noise(registry: Registry, noise: RoundingNoise) -> OperationNoise:
     """Return what runs an operation with errors of rounding."""
-    noise = RoundingNoise(seed)
 
     def err(operation: Any, inputs: Sequence[Any], run: Run) -> list[Any]:
         rounding = _rounding(registry, operation)
@@ -50,7 +50,18 @@ def _rounding(registry: Registry, operation: Any) -> Rounding | None:
     bound = mapping.error if mapping is not None and mapping.error else _UNDECLARED
     # Constants are the same in every run: rounding does not blur them, nor what is chosen by them alone.
     kept = [tensor.op.type == "Const" and bound.against != Against.DATA for tensor in operation.inputs]
-    return Rounding(max(units), bound, [not constant for constant in kept])
+    return Rounding(max(units), bound, [not constant for constant in kept], _sums(operation, bound))
+
+
+def _sums(operation: Any, bound: ErrorBound) -> Sums | None:
+    """Return where an operation's sums have their terms; None if it makes none, or they are elsewhere."""
+    if bound.against != Against.TERMS:
+        return None
+    if operation.type in ("Conv2D", "Conv3D"):
+        return Sums.WINDOWS_LAST if operation.get_attr("data_format").endswith(b"C") else None
+    if "MatMul" in operation.type:
+        return Sums.PRODUCT
+    return Sums.AXES if operation.type in ("Sum", "Mean") else None
 
 
 def _array(value: Any) -> Any:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 
+from trueport.frontends.tensorflow._tf import tf
 from trueport.frontends.tensorflow.source.capture import Captured
 from trueport.mapping.registry import Registry
 from trueport.reference.base import Truth
-from trueport.reference.noise import MORE_RUNS, NOISY_RUNS
+from trueport.reference.noise import MORE_RUNS, NOISY_RUNS, RoundingNoise
 from trueport.reference.tensorflow.evaluate import evaluate_wide
 from trueport.reference.tensorflow.noise import operation_noise
 from trueport.reference.tensorflow.walk import TensorflowWalk
@@ -47,5 +49,15 @@ class TensorflowOracle:
         """Return the source as it is walked operation by operation; it brings an execution of its own."""
         return TensorflowWalk(self)
 
+    def run_with(self, feeds: Mapping[str, Any], noise: RoundingNoise) -> dict[str, Any]:
+        """Return the outputs with errors that ``noise`` draws."""
+        return evaluate_wide(self.captured, feeds, noise=operation_noise(self.registry, noise))
+
+    def weights(self) -> list[np.ndarray]:
+        """Return variables and constants, in their own types."""
+        constants = [operation for operation in self.captured.graph.get_operations() if operation.type == "Const"]
+        held = [variable.numpy() for variable in self.captured.graph.variables]
+        return [*held, *(tf.make_ndarray(operation.get_attr("value")) for operation in constants)]
+
     def _noisy(self, feeds: Mapping[str, Any], run: int) -> dict[str, Any]:
-        return evaluate_wide(self.captured, feeds, noise=operation_noise(self.registry, self.seed + run))
+        return self.run_with(feeds, RoundingNoise(self.seed + run))

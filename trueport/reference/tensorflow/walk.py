@@ -17,7 +17,7 @@ from trueport.frontends.tensorflow.source.dtypes import is_tensor_type
 from trueport.frontends.tensorflow.source.graphs import cut_function
 from trueport.ir.artifact import ArtifactMap
 from trueport.reference.left_out import left_out
-from trueport.reference.noise import NOISY_RUNS
+from trueport.reference.noise import NOISY_RUNS, RoundingNoise
 from trueport.reference.onnx.cache import BoundedCache
 from trueport.reference.onnx.oracle import OnnxOracle
 from trueport.reference.onnx.walk import OnnxWalk, region_cases
@@ -110,7 +110,7 @@ class TensorflowWalk:
         }
         self._inputs = {port.name: _name(tensor) for port, tensor in zip(captured.inputs, own, strict=True)}
         self.places: Sequence[Place] = tuple(_places(graph, own, captured.held))
-        noises = [operation_noise(self._registry, oracle.seed + run) for run in range(NOISY_RUNS)]
+        noises = [operation_noise(self._registry, RoundingNoise(oracle.seed + run)) for run in range(NOISY_RUNS)]
         steppers = [_Stepper(Walk(noise), given) for noise in (None, *noises)]
         self.steppers: Sequence[Stepper] = steppers
         self._exact = steppers[0]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from trueport.frontends.torch.source.capture import TorchCaptured
 from trueport.reference.base import Truth, refuse_to_walk
-from trueport.reference.noise import MORE_RUNS, NOISY_RUNS
+from trueport.reference.noise import MORE_RUNS, NOISY_RUNS, RoundingNoise
 from trueport.reference.torch.walk import TorchWalk, Translated
-from trueport.reference.torch.wide import WideModule
+from trueport.reference.torch.wide import WideModule, weights_of
 from trueport.runtimes.base import Model
 
 __all__ = ["TorchOracle"]
@@ -36,11 +38,22 @@ class TorchOracle:
 
     def run(self, feeds: Mapping[str, Any]) -> Truth:
         """The truth, and the noisy runs."""
-        return self._wide.run(feeds), [self._wide.run(feeds, self.seed + run) for run in range(NOISY_RUNS)]
+        return self._wide.run(feeds), [self._noisy(feeds, run) for run in range(NOISY_RUNS)]
 
     def more(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Further noisy runs."""
-        return [self._wide.run(feeds, self.seed + NOISY_RUNS + run) for run in range(MORE_RUNS)]
+        return [self._noisy(feeds, NOISY_RUNS + run) for run in range(MORE_RUNS)]
+
+    def run_with(self, feeds: Mapping[str, Any], noise: RoundingNoise) -> dict[str, Any]:
+        """Return the outputs with errors that ``noise`` draws."""
+        return self._wide.run(feeds, noise)
+
+    def weights(self) -> list[np.ndarray]:
+        """Return parameters and buffers, in their own types."""
+        return weights_of(self.captured.module)
+
+    def _noisy(self, feeds: Mapping[str, Any], run: int) -> dict[str, Any]:
+        return self.run_with(feeds, RoundingNoise(self.seed + run))
 
     def walk(self, executions: Sequence[Model]) -> TorchWalk:
         """Return the source as it is walked node by node; it brings an execution of its own."""

@@ -14,8 +14,9 @@ from trueport.fidelity import (
     ErrorBound,
     ulps,
 )
+from trueport.reference.sums import Sums
 
-__all__ = ["bound_of", "makes_numbers", "takes_samples"]
+__all__ = ["bound_of", "makes_numbers", "sums_of", "takes_samples"]
 
 _MOVES = frozenset(
     """
@@ -43,6 +44,8 @@ _SUMS = """
     bmm col2im convolution cumsum dot index_add linear matmul mean mkldnn_rnn_layer mm mv scatter_add
     scatter_reduce segment_reduce sum
     """
+_PRODUCTS = frozenset({"addbmm", "addmm", "baddbmm", "bmm", "linear", "matmul", "mm"})
+_REDUCTIONS = frozenset({"_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "mean", "sum"})
 _INTERPOLATIONS = """
     _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa grid_sampler_2d grid_sampler_3d
     upsample_bicubic2d upsample_bilinear2d upsample_linear1d upsample_trilinear3d
@@ -73,6 +76,16 @@ def takes_samples(operator: Any) -> bool:
 def bound_of(operator: Any) -> ErrorBound:
     """How far its results may be off in whatever runtime, and relative to what."""
     return _AGAINST.get(_name(operator), ulps(1))
+
+
+def sums_of(operator: Any) -> Sums | None:
+    """Return where its sums have their terms; None if it makes none, or they are elsewhere."""
+    name = _name(operator)
+    if name in _PRODUCTS:
+        return Sums.PRODUCT
+    if name in _REDUCTIONS:
+        return Sums.AXES
+    return Sums.WINDOWS if name == "convolution" else None
 
 
 def _name(operator: Any) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from trueport.errors import NoOracle
-from trueport.fidelity import Against, ErrorBound, ulps
+from trueport.fidelity import Against, ulps
 from trueport.frontends.torch._torch import torch
 from trueport.frontends.torch.source.call import Call, as_array, as_tensor, inference
 from trueport.frontends.torch.source.eager_attention import eager_paths
@@ -23,7 +23,7 @@ from trueport.frontends.torch.source.higher_order import run_control_flow_in
 from trueport.frontends.torch.source.operator_steps import steps_of
 from trueport.quoting import one_line
 from trueport.reference.noise import Rounding, RoundingNoise
-from trueport.reference.torch.rounding import bound_of, makes_numbers, takes_samples
+from trueport.reference.torch.rounding import bound_of, makes_numbers, sums_of, takes_samples
 
 __all__ = ["WideModule", "coarsest_unit", "widened", "widening"]
 
@@ -49,13 +49,13 @@ class WideModule:
             self._wide = _wide_state(module)
         self.unit = coarsest_unit(module, call)
 
-    def run(self, feeds: Mapping[str, Any], seed: int | None = None) -> dict[str, Any]:
-        """Results by name; with a ``seed`` errors of rounding are put in."""
+    def run(self, feeds: Mapping[str, Any], noise: RoundingNoise | None = None) -> dict[str, Any]:
+        """Results by name; with ``noise`` errors of rounding are put in."""
         given = [
             widened(as_tensor(feeds[name], like, name))
             for name, like in zip(self._call.names, self._call.tensors, strict=True)
         ]
-        mode = _Mode(self.unit, None if seed is None else RoundingNoise(seed))
+        mode = _Mode(self.unit, noise)
         try:
             with inference(self._module), eager_paths(), _dispatch_mode(mode):
                 for part, name, value in self._wide:
@@ -91,6 +91,11 @@ def coarsest_unit(module: Any, call: Call) -> float:
     return max((_ROUNDOFF.get(_word(dtype), 0.0) for dtype in floats), default=2.0**-24)
 
 
+def weights_of(module: Any) -> list[np.ndarray]:
+    """Return a module's parameters and buffers."""
+    return [as_array(tensor) for tensor in _state(module)]
+
+
 def widening(unit: float, noise: RoundingNoise | None) -> Any:
     """Return a context in which all that PyTorch dispatches is widened; with ``noise`` it errs by ``unit``."""
     return _dispatch_mode(_Mode(unit, noise))
@@ -119,7 +124,7 @@ class _Mode:
         if self._noise is None or not makes_numbers(operator):
             return run(wide)
         if not writes:
-            return self._with_errors(self._noise, bound_of(operator), wide, run)
+            return self._with_errors(self._noise, operator, wide, run)
         made = run(wide)
         for value in torch.utils._pytree.tree_leaves(made):
             if _is_wide(value):
@@ -127,7 +132,7 @@ class _Mode:
                 value.copy_(torch.from_numpy(off))
         return made
 
-    def _with_errors(self, noise: RoundingNoise, bound: ErrorBound, args: Sequence[Any], run: Any) -> Any:
+    def _with_errors(self, noise: RoundingNoise, operator: Any, args: Sequence[Any], run: Any) -> Any:
         """Return what ``run(args)`` gives, with errors of rounding, in the structure in which it gives them."""
         leaves, structure = torch.utils._pytree.tree_flatten(args)
         structures: list[Any] = []
@@ -139,7 +144,9 @@ class _Mode:
             return list(map(_array, results))
 
         # Other inputs than those of cancelling sums come from operators that erred already.
-        rounding = Rounding(self._unit, bound, [bound.against == Against.DATA] * len(leaves))
+        bound = bound_of(operator)
+        blurred = [bound.against == Against.DATA] * len(leaves)
+        rounding = Rounding(self._unit, bound, blurred, sums_of(operator))
         results = noise(rounding, list(map(_array, leaves)), run_leaves)
         return torch.utils._pytree.tree_unflatten(list(map(_tensor, results)), structures[0])
 

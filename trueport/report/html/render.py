@@ -64,7 +64,7 @@ def _worded(comparison: Mapping[str, Any]) -> dict[str, Any]:
     words = found.headline.removeprefix(verdict_words(found.verdict)).strip(" :")
     pairs = zip(comparison["outputs"], found.outputs, strict=True)
     outputs = [{**output, "words": describe_error(judged, found.k)} for output, judged in pairs]
-    return {**comparison, "words": words, "outputs": outputs}
+    return {**comparison, "words": words, "outputs": outputs, "hidden": found.said_inside}
 
 
 def packed(graph: Mapping[str, Any]) -> dict[str, Any]:

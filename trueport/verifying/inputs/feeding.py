@@ -74,7 +74,24 @@ def _empty(plan: Plan, target: PairedModel, oracle: Oracle) -> Iterator[Sample]:
         oracle.run(feeds)
     except NoOracle:  # the evaluators do not know what every operator makes of nothing
         return
+    feeds.special = _is_refused_by_runtime(target, feeds)
     yield feeds
+
+
+def _is_refused_by_runtime(target: PairedModel, feeds: Sample) -> bool:
+    """True if ONNX Runtime fails on inputs that an ONNX target's graph takes: some kernels refuse empty operands."""
+    if not isinstance(target.model, OnnxRuntimeModel):
+        return False
+    try:
+        target.run(feeds)
+    except Exception:  # types of its own, not public ones
+        own = {p.target: feeds[p.source].transpose(p.perm) if p.perm else feeds[p.source] for p in target.input_pairs}
+        try:
+            OnnxOracle(ir.Model(target.model.graph(), ir_version=10)).exact.run(own)
+        except TrueportError:
+            return False
+        return True
+    return False
 
 
 def conversion_inputs(source: Model, graph: ir.Graph, data: Data | None = None) -> Iterable[Mapping[str, Any]]:

@@ -179,6 +179,11 @@ class PairedModel(Model):
         return self._inputs
 
     @property
+    def output_pairs(self) -> Sequence[Pairing]:
+        """Which output of the source is which of the target."""
+        return self._outputs
+
+    @property
     def notes(self) -> list[str]:
         """What was matched other than by its plain name."""
         return [str(p) for p in (*self._inputs, *self._outputs) if p.perm or p.source != p.target]

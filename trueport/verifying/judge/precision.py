@@ -6,9 +6,10 @@ is it off by what that precision explains, or by more?
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ml_dtypes
@@ -22,6 +23,8 @@ from trueport.reference.noise import Rounding, RoundingNoise, Run, is_wide
 from trueport.reference.onnx.evaluate import WideEvaluator
 from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.oracle import OnnxOracle, body_of
+from trueport.reference.tensorflow.oracle import TensorflowOracle
+from trueport.reference.torch.oracle import TorchOracle
 from trueport.runtimes.base import Model
 from trueport.runtimes.reference import custom_ops
 from trueport.verifying.judge.bulk import BULK_RUNS
@@ -55,19 +58,19 @@ _PRECISIONS = {
 }
 
 
-def precision_of(source: Model, target: Model) -> Precision | None:
+def precision_of(source: Iterable[Any], target: Iterable[Any]) -> Precision | None:
     """Return the precision of the target's weights, if most of them are narrower than the source's; else None.
 
     A single narrowed tensor among others is a fault, not a change on purpose.
     """
-    found = _narrowest(target.constants())
-    return _PRECISIONS[found] if found and found != _narrowest(source.constants()) else None
+    found = _narrowest(target)
+    return _PRECISIONS[found] if found and found != _narrowest(source) else None
 
 
-def _narrowest(constants: Mapping[str, Any]) -> str:
+def _narrowest(weights: Iterable[Any]) -> str:
     """Return the narrow type that more than half of all weights have, "" if none does."""
     counts: Counter[str] = Counter()
-    for array in map(np.asarray, constants.values()):
+    for array in map(np.asarray, weights):
         if array.size >= _WEIGHT and array.ndim:
             counts[_type_of(array)] += array.size
     if not counts:
@@ -90,29 +93,41 @@ def _type_of(array: np.ndarray) -> str:
 
 
 class Coarse:
-    """The reference of an ONNX source with the rounding of a coarser precision put in."""
+    """The reference of a source with the rounding of a coarser precision put in."""
 
-    def __init__(self, precision: Precision, oracle: OnnxOracle) -> None:
+    def __init__(self, precision: Precision, runs: Sequence[Callable[[Mapping[str, Any]], dict[str, Any]]]) -> None:
         self.name = precision.name
-        rounding = _CoarseRounding(oracle.registry, precision)
-        custom = custom_ops([mapping for mapping in oracle.registry if mapping.reference])
-        plain = WideEvaluator(oracle.model, rounding, body_of, custom)
-        self._runs = [plain.with_noise(_CoarseNoise(run, precision)) for run in range(_RUNS)]
+        self._runs = runs
 
     def __call__(self, feeds: Mapping[str, Any]) -> list[dict[str, Any]]:
         """Return the outputs of each evaluation; nothing where a node can't be evaluated."""
         try:
-            return [run.run(feeds) for run in self._runs]
+            return [run(feeds) for run in self._runs]
         except NoOracle:
             return []
 
 
 def coarser(source: Model, target: Model, oracle: Oracle) -> Coarse | None:
-    """Return the reference at the target's own precision; None if that is the source's, or there is no ONNX graph."""
-    if not isinstance(oracle, OnnxOracle):
+    """Return the reference at the target's own precision; None if that is the source's, or there is no reference."""
+    if isinstance(oracle, OnnxOracle):
+        weights: Iterable[Any] = source.constants().values()
+    elif isinstance(oracle, (TensorflowOracle, TorchOracle)):
+        weights = oracle.weights()
+    else:
         return None
-    precision = precision_of(source, target)
-    return None if precision is None else Coarse(precision, oracle)
+    precision = precision_of(weights, target.constants().values())
+    if precision is None:
+        return None
+    if isinstance(oracle, OnnxOracle):
+        return Coarse(precision, _onnx_runs(precision, oracle))
+    noises = [_CoarseNoise(run, precision, everything=True) for run in range(_RUNS)]
+    return Coarse(precision, [functools.partial(oracle.run_with, noise=noise) for noise in noises])
+
+
+def _onnx_runs(precision: Precision, oracle: OnnxOracle) -> list[Callable[[Mapping[str, Any]], dict[str, Any]]]:
+    custom = custom_ops([mapping for mapping in oracle.registry if mapping.reference])
+    plain = WideEvaluator(oracle.model, _CoarseRounding(oracle.registry, precision), body_of, custom)
+    return [plain.with_noise(_CoarseNoise(run, precision)).run for run in range(_RUNS)]
 
 
 class _CoarseRounding(NodeRounding):
@@ -135,15 +150,19 @@ class _CoarseRounding(NodeRounding):
 class _CoarseNoise(RoundingNoise):
     """Also moves every operand by what the precision makes of it."""
 
-    def __init__(self, seed: int, precision: Precision) -> None:
+    def __init__(self, seed: int, precision: Precision, *, everything: bool = False) -> None:
+        """``everything``: all operands of operations that round err so, whatever is said of them."""
         super().__init__(seed)
-        self._precision = precision
+        self._precision, self._everything = precision, everything
 
     def __call__(
         self, rounding: Rounding | None, inputs: Sequence[Any], run: Run, sizes: Sequence[Any] | None = None
     ) -> Sequence[Any]:
         if rounding is None:
             return run(inputs)
+        if self._everything:
+            unit = rounding.unit if self._precision.of_largest else max(rounding.unit, self._precision.unit)
+            rounding = replace(rounding, unit=unit, blurred=[True] * len(inputs))
         pairs = zip(inputs, rounding.blurred, strict=True)
         given = [self._err(a, self._size(a), self._precision.unit) if b else a for a, b in pairs]
         return super().__call__(rounding, given, run)

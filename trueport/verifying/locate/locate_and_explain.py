@@ -14,7 +14,6 @@ import onnx_ir as ir
 
 from trueport.errors import RunFailed, TrueportError, UsageError
 from trueport.fidelity import Verdict
-from trueport.ir.artifact import InnerValue
 from trueport.ir.provenance import origins
 from trueport.mapping.registry import RECORDS, Registry
 from trueport.quoting import one_line
@@ -26,13 +25,16 @@ from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.align.failures import Failure, fails, has_parts
 from trueport.verifying.align.values import AlignedModel, align
 from trueport.verifying.causes.explain import explain, fits
+from trueport.verifying.inner_values import judge_inside, output_ends
 from trueport.verifying.inputs.pairing import PairedModel, Pairing
 from trueport.verifying.judge.criteria import Asked
+from trueport.verifying.judge.sensitivity import Sensitivity
 from trueport.verifying.locate.another_sample import OtherSamples
 from trueport.verifying.locate.first_node import GROWS, locate
 from trueport.verifying.locate.inside_bodies import unrolled
 from trueport.verifying.locate.result import Cause, Culprit, Located, Part
 from trueport.verifying.locate.target_part import target_part
+from trueport.verifying.verification import Verification
 from trueport.verifying.verify import verify_runs
 
 __all__ = ["Pursuit", "pursue"]
@@ -110,7 +112,7 @@ def _on(
     """Locate on one set of inputs. The outputs decide whether anything is wrong, as verify judges them."""
     if not has_parts(target):
         _check_run(target, shown.feeds)
-    aligned = align(walk, target, _ends(target, outputs), shown.feeds)
+    aligned = align(walk, target, output_ends(target), shown.feeds)
     if not aligned.inner():
         raise UsageError(
             f"no value in {target.runtime} can be looked at",
@@ -169,11 +171,6 @@ def _looked_inside(
     return culprit
 
 
-def _ends(target: PairedModel, outputs: Sequence[Pairing]) -> dict[str, InnerValue]:
-    known = target.model.output_values()
-    return {p.source: InnerValue(known[p.target], p.perm) for p in outputs if p.target in known}
-
-
 @dataclass(frozen=True)
 class _Shown:
     """One set of inputs, and what verify says on it."""
@@ -185,7 +182,7 @@ class _Shown:
 
 
 def _ranked(
-    walk: Walkable, oracle: Any, executions: Sequence[Model], target: Model, inputs: Sequence[Feeds], k: float
+    walk: Walkable, oracle: Any, executions: Sequence[Model], target: PairedModel, inputs: Sequence[Feeds], k: float
 ) -> list[_Shown]:
     """All inputs that the source takes, those that show a departure best first; the verdict on each is verify's."""
     if not inputs:
@@ -194,7 +191,7 @@ def _ranked(
         found = [_Shown(feeds, None, (_plain_gap(executions[0], target, feeds),)) for feeds in inputs]
     else:
         # In the order in which verify takes them, by the same reference: its noise is the same as there.
-        found = [shown for feeds in inputs if (shown := _shown(oracle, executions, target, feeds, k)) is not None]
+        found = _judged(oracle, executions, target, inputs, k)
     if not found:
         raise UsageError(
             f"the source rejects all {len(inputs)} inputs",
@@ -204,8 +201,29 @@ def _ranked(
     return sorted(found, key=lambda shown: shown.rank, reverse=True)
 
 
-def _shown(oracle: Any, executions: Sequence[Model], target: Model, feeds: Feeds, k: float) -> _Shown | None:
-    found = verify_runs(executions, target, [feeds], oracle, wish=Asked(k))
+def _judged(
+    oracle: Any, executions: Sequence[Model], target: PairedModel, inputs: Sequence[Feeds], k: float
+) -> list[_Shown]:
+    """Judge the outputs on each set of inputs, and what they hide, as verify does."""
+    sensitivity = Sensitivity(executions[0])
+    asked: dict[str, Any] = {"wish": Asked(k), "sensitivity": sensitivity}
+    judged = [(feeds, verify_runs(executions, target, [feeds], oracle, **asked)) for feeds in inputs]
+    found = [shown for feeds, one in judged if (shown := _shown(one, target, feeds)) is not None]
+    if not sensitivity.insensitive or any(shown.departs for shown in found):
+        return found
+    ordinary = [one for _, one in judged if one.outputs]
+    if not ordinary:
+        return found
+    seen = replace(ordinary[0], hiding=sensitivity.insensitive, looked_on=tuple(sensitivity.samples))
+    inside = judge_inside(seen, oracle, executions, target)
+    if inside.verdict != Verdict.DEPARTS:
+        return found
+    # Any of the inputs may show the node; first those on which a value was seen to differ.
+    return [replace(one, departs=True, rank=(one.feeds is inside.shown_by, *one.rank[1:])) for one in found]
+
+
+def _shown(found: Verification, target: Model, feeds: Feeds) -> _Shown | None:
+    """Return what a verdict on one set of inputs says of it; None where the source does not take it."""
     outputs = found.outputs or found.special
     if not outputs:
         return None

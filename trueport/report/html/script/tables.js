@@ -93,6 +93,7 @@ function outputTable(data) {
   return [
     el("div", { class: "card padded" }, table(["Output", "Verdict", "#× rounding", "#Max abs", "#Mean abs", "#Max ulp", "#SNR dB", "#Cosine", "Why"], rows)),
     el("p", { class: "note" }, `× rounding: the distance from the float64 reference as a multiple of normal rounding. The other figures compare target and source.${found.rejected ? ` ${plural(found.rejected, "input")} that the source itself rejects were left out.` : ""}`),
+    ...(found.hidden ? [el("p", { class: "note" }, `Hidden: ${found.hidden}.`)] : []),
     ...(found.hints || []).map((hint) => el("p", { class: "note" }, `Hint: ${hint}`)),
   ];
 }
