@@ -287,6 +287,7 @@ TABLES_OF_THEIR_OWN = {
     "verifying/inputs/flow/shapes.py": "shapes for many sizes at once, by operator: implementations",
     "verifying/inputs/flow/windows.py": "shapes for many sizes at once, by operator: implementations",
     "reference/tensorflow/misreadings.py": "TensorFlow's operations, some of which have the names of ONNX's",
+    "verifying/inputs/reach/observe.py": "integer arithmetic in float64, by operator: implementations",
     "verifying/causes/approximations.py": "formulas that stand for an operator: implementations",
 }
 """Files with tables of three or more ONNX operators, each with the reason why the table states no fact about them."""

@@ -125,6 +125,7 @@ def locate(
     memory: int = DEFAULT_MEMORY,
     everything: bool = False,
     allow: Collection[str] = (),
+    precision: str = "auto",
     ops: Sequence[Any] = (),
     signature: str | None = None,
     reproduce: str | Path | None = None,
@@ -138,7 +139,7 @@ def locate(
     The source may be ONNX, a SavedModel, a Keras model, a TensorFlow function or a PyTorch module; the target
     anything that ``verify`` takes. ``memory``: bytes of values that are held beside the models. ``everything``: judge
     all values that both have, and find every node's own error; the culprit is then not the last of ``steps``.
-    ``allow``: differences of inputs and outputs that do not count, as in `verify`.
+    ``allow``, ``precision``: as in `verify`.
 
     ``reproduce`` names a folder that is made: the node and the target's part of it, inputs, and a script that shows
     the difference. ``anonymize``: with random numbers in the places of weights and inputs, as far as it still shows.
@@ -146,6 +147,7 @@ def locate(
     if reproduce is not None and Path(reproduce).exists():
         raise OutputExists("is there already", where=str(reproduce), remedy="name a folder that is not there yet")
     require_for_comparison(form_of(source), form_of(target), in_runtime=reproduce is not None)
+    Asked.of(k, strict=False, rtol=None, atol=None, precision=precision)
     opened = _opened(source, target, ops, _Taken(signature, example_inputs, dynamic_shapes, trust))
     runs, model, allowed = opened.runs, opened.deployed.opened(), checked_allowance(allow)
     plain = runs[0]
@@ -154,7 +156,7 @@ def locate(
     oracle = opened.source.reference()
     # The inputs that verify makes, so that both say the same.
     inputs = list(feed(Feeding(data, samples, seed, dims, special=samples is None), plain, paired, oracle))
-    settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything}
+    settings: dict[str, Any] = {"k": k, "memory": memory, "everything": everything, "precision": precision}
     settings["declarations"] = declarations(model.runtime, ops)
     found = pursue(oracle, runs, paired, outputs, inputs, **settings)
     differences = signature_differences(plain, model, paired_inputs, outputs, allowed)

@@ -101,6 +101,14 @@ def test_the_command_line_says_it_and_ends_with_zero(tmp_path: Any) -> None:
     assert CliRunner().invoke(app, [*words, "--precision", "strict"]).exit_code == 1
 
 
+def test_locate_says_what_verify_says() -> None:
+    found = trueport.locate(network(), network(half=True))
+    assert (found.departs, found.culprit) == (False, None)
+    assert str(found).startswith("precision change: float16, within what that precision explains")
+    strict = trueport.locate(network(), network(half=True), precision="strict")
+    assert strict.departs and strict.culprit is not None
+
+
 def test_there_is_no_other_precision() -> None:
     with pytest.raises(UsageError, match="no precision 'half'"):
         trueport.verify(network(), network(), precision="half")

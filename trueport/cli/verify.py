@@ -111,12 +111,11 @@ def verify(
     began = time.perf_counter()
     fed: dict[str, Any] = {"data": data or None, "samples": samples, "seed": seed, "dims": read_dims(dims)}
     asked: dict[str, Any] = {"k": k, "strict": strict, "rtol": rtol, "atol": atol, "everywhere": everywhere}
-    asked |= {"precision": precision, "allow": read_kinds(allow)}
-    asked |= {"isolate": isolate, "timeout": timeout, "memory": read_bytes(memory)}
+    asked |= {"precision": precision, "allow": read_kinds(allow), "memory": read_bytes(memory)}
+    asked |= {"isolate": isolate, "timeout": timeout}
     taken: dict[str, Any] = {"signature": signature, "trust": trust, "ops": ops or ()}
     taken |= {"example_inputs": example or None, "dynamic_shapes": dynamic}
-    if profile is None:
-        profile = report is not None and report.suffix.lower() == ".html" and not isolate
+    profile = (is_page(report) and not isolate) if profile is None else profile
     with progress(enabled=not (json or quiet)) as step:
         step("verify")
         found = compare(source, target, progress=step, **fed, **asked, **taken)
@@ -152,6 +151,7 @@ def locate(
         str | None, typer.Option(metavar="2GB", help="memory limit of intermediate values, beside the models")
     ] = None,
     allow: Allow = None,
+    precision: Precision = "auto",
     signature: Signature = None,
     trust: Trust = False,
     ops: Ops = None,
@@ -183,19 +183,24 @@ def locate(
     taken: dict[str, Any] = {"signature": signature, "trust": trust, "ops": ops or ()}
     given: dict[str, Any] = {"k": k, "memory": read_bytes(memory), "reproduce": reproduce}
     given = {name: value for name, value in given.items() if value is not None}
-    allowed = read_kinds(allow)
-    whole = report is not None and report.suffix.lower() == ".html"
+    taken |= {"allow": read_kinds(allow), "precision": precision}
+    whole = is_page(report)
     with progress(enabled=not (json or quiet)) as step:
         step("locate")
-        found = find(source, target, everything=whole, anonymize=anonymize, allow=allowed, **fed, **taken, **given)
+        found = find(source, target, everything=whole, anonymize=anonymize, **fed, **taken, **given)
         if report is not None:
             step("report")
-            verdict = compare(source, target, k=k, allow=allowed, **fed, **taken)
+            verdict = compare(source, target, k=k, **fed, **taken)
             write_comparison(report, "locate", (source, target), verdict, profile_of(found), taken=taken, began=began)
     if not quiet:
         options = {**fed, "dims": dims, "k": k, "signature": signature, "trust": trust, "ops": ops}
         typer.echo(render_located(found, json=json, subject=subject_of(source, target, options, report)))
     raise typer.Exit(NOT_FAITHFUL if found.departs else FAITHFUL)
+
+
+def is_page(report: Path | None) -> bool:
+    """True if a report is asked for as an HTML page."""
+    return report is not None and report.suffix.lower() == ".html"
 
 
 def read_kinds(listed: Sequence[str] | None) -> list[str]:

@@ -85,8 +85,7 @@ def _opened(target: Model, source: Model) -> PairedModel:
     if isinstance(target, PairedModel):
         return target.around(target.model.opened())
     opened = target.opened()
-    inputs, outputs = pair(source.inputs, opened.inputs, "inputs"), pair(source.outputs, opened.outputs, "outputs")
-    return PairedModel(opened, inputs, outputs)
+    return PairedModel(opened, *pair(source, opened))
 
 
 class _Graph:

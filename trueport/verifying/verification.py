@@ -172,6 +172,8 @@ class Verification:
             return f"{verdict}: {differs[0]}"
         if self.verdict == Verdict.FAITHFUL and not self.strict and not any(output.ratio for output in self.outputs):
             return f"{verdict}: no error in any output"
+        if self.verdict == Verdict.PRECISION_CHANGE:
+            return describe_error(self.worst, None)
         error = describe_error(self.worst, None if self.strict else self.k)
         return f"{verdict}: {error} in output {label(self.worst.name)!r}"
 

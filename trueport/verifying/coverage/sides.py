@@ -12,7 +12,7 @@ import onnx_ir as ir
 
 from trueport.verifying.coverage.count import Aim, Arrays, Count, attribute, beside, margin
 
-__all__ = ["FAMILIES", "Compared", "Knees"]
+__all__ = ["FAMILIES", "Compared", "Knees", "Wide"]
 
 _EXP_LIMIT = 88.0
 """Above about 88.7 the exponential of a float32 is infinite."""

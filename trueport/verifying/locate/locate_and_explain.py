@@ -28,6 +28,7 @@ from trueport.verifying.causes.explain import explain, fits
 from trueport.verifying.inner_values import judge_inside, output_ends
 from trueport.verifying.inputs.pairing import PairedModel, Pairing
 from trueport.verifying.judge.criteria import Asked
+from trueport.verifying.judge.precision import coarser
 from trueport.verifying.judge.sensitivity import Sensitivity
 from trueport.verifying.locate.another_sample import OtherSamples
 from trueport.verifying.locate.first_node import GROWS, locate
@@ -36,6 +37,7 @@ from trueport.verifying.locate.result import Cause, Culprit, Located, Part
 from trueport.verifying.locate.target_part import target_part
 from trueport.verifying.verification import Verification
 from trueport.verifying.verify import verify_runs
+from trueport.verifying.wording import reworded
 
 __all__ = ["Pursuit", "pursue"]
 
@@ -68,14 +70,16 @@ def pursue(
     k: float,
     memory: int,
     everything: bool,
+    precision: str = "auto",
     declarations: Registry = RECORDS,
 ) -> Pursuit:
     """Locate on the input that shows the largest departure, and look for the cause.
 
-    ``declarations`` by which such targets are written: their limits are causes.
+    ``precision``: as in `verify`. ``declarations`` by which such targets are written: their limits are causes.
     """
     walk = oracle.walk(executions)
-    shown = _ranked(walk, oracle, executions, target, inputs, k)
+    coarse = coarser(executions[0], target, oracle) if precision == "auto" else None
+    shown = _ranked(walk, oracle, executions, target, inputs, {"wish": Asked(k), "coarse": coarse})
     tried = [one for one in shown if one.departs is not False][:_TRIES] or shown[:1]
     pursuit = None
     for one in tried:
@@ -123,7 +127,7 @@ def _on(
     departs = located.departs if shown.departs is None else shown.departs
     # An output of which verify says that it departs is not within rounding, though the walk took fewer noisy runs.
     why = GROWS if departs and located.culprit is None else located.why
-    found = replace(located, feeds=shown.feeds, departs=departs, why=why)
+    found = replace(located, feeds=shown.feeds, departs=departs, why=why, precision_change=shown.precision_change)
     return Pursuit(found if departs else _without_culprit(found), aligned)
 
 
@@ -179,19 +183,29 @@ class _Shown:
     departs: bool | None
     """None where that was not asked, for the cost of it"""
     rank: tuple[Any, ...]
+    precision_change: str = ""
+    """how the target's lower precision explains what differs, if it does"""
 
 
 def _ranked(
-    walk: Walkable, oracle: Any, executions: Sequence[Model], target: PairedModel, inputs: Sequence[Feeds], k: float
+    walk: Walkable,
+    oracle: Any,
+    executions: Sequence[Model],
+    target: PairedModel,
+    inputs: Sequence[Feeds],
+    asked: Mapping[str, Any],
 ) -> list[_Shown]:
-    """All inputs that the source takes, those that show a departure best first; the verdict on each is verify's."""
+    """All inputs that the source takes, those that show a departure best first; the verdict on each is verify's.
+
+    ``asked``: what `verify_runs` is told beside.
+    """
     if not inputs:
         raise UsageError("there are no inputs to compare on", remedy="give some with --data")
     if walk.weight_bytes > _HEAVY:
         found = [_Shown(feeds, None, (_plain_gap(executions[0], target, feeds),)) for feeds in inputs]
     else:
         # In the order in which verify takes them, by the same reference: its noise is the same as there.
-        found = _judged(oracle, executions, target, inputs, k)
+        found = _judged(oracle, executions, target, inputs, asked)
     if not found:
         raise UsageError(
             f"the source rejects all {len(inputs)} inputs",
@@ -202,12 +216,13 @@ def _ranked(
 
 
 def _judged(
-    oracle: Any, executions: Sequence[Model], target: PairedModel, inputs: Sequence[Feeds], k: float
+    oracle: Any, executions: Sequence[Model], target: PairedModel, inputs: Sequence[Feeds], asked: Mapping[str, Any]
 ) -> list[_Shown]:
     """Judge the outputs on each set of inputs, and what they hide, as verify does."""
     sensitivity = Sensitivity(executions[0])
-    asked: dict[str, Any] = {"wish": Asked(k), "sensitivity": sensitivity}
-    judged = [(feeds, verify_runs(executions, target, [feeds], oracle, **asked)) for feeds in inputs]
+    judged = [
+        (feeds, verify_runs(executions, target, [feeds], oracle, sensitivity=sensitivity, **asked)) for feeds in inputs
+    ]
     found = [shown for feeds, one in judged if (shown := _shown(one, target, feeds)) is not None]
     if not sensitivity.insensitive or any(shown.departs for shown in found):
         return found
@@ -231,7 +246,9 @@ def _shown(found: Verification, target: Model, feeds: Feeds) -> _Shown | None:
     ratio = max(output.ratio for output in outputs)
     # Where the target does not run at all, only the values before it fails can be compared.
     runs = not (math.isinf(ratio) and fails(target, feeds))
-    return _Shown(feeds, departs, (departs, not special, runs, ratio, _variety(feeds)))
+    changed = next((output for output in found.outputs if output.verdict == Verdict.PRECISION_CHANGE), None)
+    words = reworded(changed.why, changed.ratio, changed.metrics) if changed else ""
+    return _Shown(feeds, departs, (departs, not special, runs, ratio, _variety(feeds)), words)
 
 
 def _variety(feeds: Feeds) -> int:

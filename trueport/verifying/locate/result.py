@@ -137,6 +137,8 @@ class Located:
     alignment: Alignment = Alignment()
     departs: bool = False
     """whether the models differ by more than rounding explains, be there a single node to blame or not"""
+    precision_change: str = ""
+    """how the target's lower precision explains what differs, if that is the verdict"""
     reproducer: str = ""
     """what was written to show it: where, how large, whether it shows it by itself"""
 
@@ -147,6 +149,8 @@ class Located:
             return f"not faithful: {describe_error(self.culprit.own, self.k)}"
         if self.departs:
             return f"not faithful: {self.why}"
+        if self.precision_change:
+            return self.precision_change
         largest = max((step.ratio for step in self.steps), default=None)
         if largest is None or largest > self.k:  # what is aligned by a guess does not count
             return "faithful: the outputs are within normal rounding"

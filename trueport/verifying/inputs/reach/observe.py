@@ -19,7 +19,7 @@ from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.widen import widened_array
 from trueport.verifying.coverage.count import Count, Family
 from trueport.verifying.coverage.sides import FAMILIES as SIDES
-from trueport.verifying.coverage.sides import Compared
+from trueport.verifying.coverage.sides import Compared, Wide
 from trueport.verifying.coverage.tables import FAMILIES as TABLES
 from trueport.verifying.inputs.reach.paths import Paths
 
@@ -173,7 +173,7 @@ def family_of(node: ir.Node, paths: Paths) -> Family | None:
     if not any(value in paths.depends for value in deciding):
         return None
     # Products of indices and lengths are as small as these are.
-    ranged = node.op_type in ("Add", "Sub", "Mul", "ReduceSum", "ReduceProd", "CumSum", "Cast")
+    ranged = isinstance(family, Wide) or node.op_type == "Cast"
     used = [value for value in deciding if value in paths.depends]
     if isinstance(family, Compared):
         family = replace(family, exact=all(value in paths.exact for value in used))

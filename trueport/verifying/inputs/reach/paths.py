@@ -6,12 +6,13 @@ from collections.abc import Collection, Iterator
 
 import onnx_ir as ir
 
-from trueport.operators.record import Kind, Trait
+from trueport.operators.record import Kind, Trait, Widening
 from trueport.operators.table import facts_of
 
 __all__ = ["Paths", "nodes_of"]
 
-_EXACT = frozenset({"Neg", "Abs", "Identity", "Cast", "Concat", "Relu", "Clip", "ReduceMax", "ReduceMin", "MaxPool"})
+_SELECTS = (Kind.ELEMENTWISE, Kind.MOVEMENT, Kind.POOLING, Kind.REDUCTION)
+"""Operators of these kinds that do not round return numbers that they were given, or integers."""
 
 
 class Paths:
@@ -39,7 +40,8 @@ class Paths:
         used = [value for value in _reads(node) if value in self.depends]
         if operator.kind is Kind.SHAPE or not used:
             return
-        moves = operator.has(Trait.MOVES_FIRST) or operator.has(Trait.SAME_NUMBERS) or node.op_type in _EXACT
+        exact = operator.kind in _SELECTS and (operator.error is None or operator.widening is Widening.TYPE)
+        moves = operator.has(Trait.MOVES_FIRST) or operator.has(Trait.SAME_NUMBERS) or exact
         integers = all(value.dtype is not None and value.dtype.is_integer() for value in node.outputs)
         for value in node.outputs:
             self.depends.add(value)

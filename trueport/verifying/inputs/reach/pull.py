@@ -15,7 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from trueport.errors import NoOracle
-from trueport.operators.record import Kind, Role, Trait
+from trueport.operators.record import Kind, Role, Trait, Widening
 from trueport.operators.table import facts_of
 from trueport.verifying.inputs.reach.observe import Observation, Observer
 from trueport.verifying.inputs.reach.solve import solve
@@ -27,9 +27,7 @@ _DEEPEST = 64
 _MOST_ELEMENTS = 20_000
 _MOST_SYSTEMS = 256
 """Rows for which least squares are solved."""
-_LIKE_ELEMENTWISE = frozenset(
-    {"BatchNormalization", "QuantizeLinear", "DequantizeLinear", "Cast", "CastLike", "Scaler"}
-)
+_LIKE_ELEMENTWISE = frozenset({"BatchNormalization", "Scaler"})
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,8 @@ class Pull:
             return np.asarray(self._observer.again(node, given, self._seen.values)[output])
 
         try:
-            if node.op_type in _LIKE_ELEMENTWISE and index == 0:
+            casts = operator.kind is Kind.QUANTIZATION or operator.widening is Widening.TYPE
+            if (casts or node.op_type in _LIKE_ELEMENTWISE) and index == 0:
                 return _elementwise(run, x, made, wanted, inputs, index)
             if operator.has(Trait.MOVES_FIRST) or operator.has(Trait.SAME_NUMBERS) or node.op_type == "Concat":
                 moved = operator.role(index) in (Role.DATA, Role.STATE)

@@ -52,7 +52,7 @@ class Reach:
         }
         self._paths = paths
         self._tally = Tally()
-        self._visibility = Visibility(self._observer)
+        self._visibility = Visibility(self._observer, self._families)
         self._too_large = False
 
     def look(self, feeds: Feeds) -> Seen:
@@ -72,7 +72,7 @@ class Reach:
         if self._too_large or not watched:
             return Seen({}, watched if not self._too_large else (), _TOO_LARGE if self._too_large else ""), None
         try:
-            found = self._observer.observe(feeds, keep=keep)
+            found = self._observer.observe(feeds, keep=keep or self._visibility.needs_values)
         except TooLarge:
             self._too_large = True
             return Seen({}, (), _TOO_LARGE), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,11 +25,18 @@ _HIDES = (Kind.COMPARISON, Kind.SELECTION)
 class Visibility:
     """Tells which parts that were reached have an influence on an output, by computing what follows once more."""
 
-    def __init__(self, observer: Observer) -> None:
+    def __init__(self, observer: Observer, watched: Iterable[ir.Node]) -> None:
+        """``watched``: the nodes that decide."""
         self._observer = observer
         self._nodes = list(observer.graph)
         self._after: dict[ir.Node, list[ir.Node]] = {}
-        self._limit = observer.spent + MOST_WORK
+        self._left = MOST_WORK
+        self._hideable = {node for node in watched if self._may_be_hidden(node)}
+
+    @property
+    def needs_values(self) -> bool:
+        """True if there is a node to look at, for which all values of an evaluation must be held."""
+        return bool(self._hideable) and self._left > 0
 
     def only_visible(self, found: Observation, known: Mapping[ir.Node, Count]) -> None:
         """Take back what was reached of nodes whose results something hides that follows; without the masks of all.
@@ -44,8 +51,10 @@ class Visibility:
             hit = count.hit.copy()
             for part in np.flatnonzero(hit):
                 is_new = before is None or len(before.hit) != len(hit) or not before.hit[part]
-                if is_new and self._may_be_hidden(node) and self._observer.spent < self._limit:
+                if is_new and node in self._hideable and self._left > 0:
+                    before_it = self._observer.spent
                     hit[part] = self._shows(node, count.kind, masks[int(part)], found)
+                    self._left -= self._observer.spent - before_it
             found.counts[node] = Count(count.kind, count.labels, hit)
 
     def _may_be_hidden(self, node: ir.Node) -> bool:
