@@ -79,8 +79,9 @@ def _newer_report() -> None:
     cli("report", _file("r.json", json.dumps(data)))
 
 
-_SWAPPED = "(float[n,3] x) => (float[n,3] y, float[n,3] z) { y = Relu(x) z = Neg(x) }"
+_TWO_OTHERS = "(float[n,3] x) => (float[n,3] p, float[n,3] q) { p = Relu(x) q = Neg(x) }"
 _FLAT = "(float[n] x) => (float[n] y) { y = Relu(x) }"
+_TWO_INPUTS = "(float[n,3] x, float[n,3] z) => (float[n,3] y) { y = Add(x, z) }"
 _WIDER = "(float[5,4] x) => (float[5,4] y) { y = Relu(x) }"
 
 CASES = [
@@ -99,7 +100,10 @@ CASES = [
     Case("framework-missing", lambda: _without("tensorflow")),
     Case("package-missing-to-convert", lambda: _lacking("tensorflow", "convert", "model.onnx", "-o", "saved")),
     Case("package-missing-to-verify", lambda: _lacking("onnxruntime", "convert", "model.keras", "-o", "model.onnx")),
-    Case("verify-another-number-of-outputs", lambda: _verify(other=_other(_SWAPPED))),
+    Case("verify-another-number-of-outputs", lambda: _verify(other=_other(_TWO_OTHERS))),
+    Case("verify-another-number-of-inputs", lambda: _verify(other=_other(_TWO_INPUTS))),
+    Case("verify-allowing-no-known-difference", lambda: _verify("--allow", "colors")),
+    Case("verify-at-no-known-precision", lambda: _verify("--precision", "half")),
     Case("verify-another-rank", lambda: _verify(other=_other(_FLAT))),
     Case("verify-another-shape", lambda: _verify(other=_other(_WIDER))),
     Case("verify-negative-k", lambda: _verify("--k", "-1")),

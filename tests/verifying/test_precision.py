@@ -110,7 +110,7 @@ def test_locate_says_what_verify_says() -> None:
 
 
 def test_there_is_no_other_precision() -> None:
-    with pytest.raises(UsageError, match="no precision 'half'"):
+    with pytest.raises(UsageError, match="expected auto or strict, got 'half'"):
         trueport.verify(network(), network(), precision="half")
 
 

@@ -33,7 +33,7 @@ class Asked:
     ) -> Asked:
         """From the words of a call, of which all may be left out."""
         if precision not in ("auto", "strict"):
-            raise UsageError(f"there is no precision {precision!r}", where="precision", remedy="give auto or strict")
+            raise UsageError(f"expected auto or strict, got {precision!r}", where="--precision")
         for name, value in (("k", k), ("rtol", rtol), ("atol", atol)):
             if value is not None and not value >= 0:
                 raise UsageError(f"{value} is no bound", where=name, remedy="give a number that is not negative")

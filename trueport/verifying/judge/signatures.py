@@ -48,9 +48,7 @@ def checked_allowance(allow: Collection[str]) -> frozenset[str]:
     given = {allow} if isinstance(allow, str) else set(allow)
     unknown = sorted(given - set(ALLOWED))
     if unknown:
-        raise UsageError(
-            f"there is no difference {unknown[0]!r} to allow", where="allow", remedy=f"give any of {', '.join(ALLOWED)}"
-        )
+        raise UsageError(f"expected any of {', '.join(ALLOWED)}, got {unknown[0]!r}", where="--allow")
     return frozenset(given)
 
 
