@@ -171,3 +171,37 @@ def test_a_converted_model_in_memory() -> None:
         made = trueport.convert(model(LAYERS % "Relu", **weights), to="tensorflow", verify=False).model
         found = located(source, made, samples=2)
         assert (found.culprit.value if found.culprit else None) == value
+
+
+@pytest.mark.parametrize(
+    ("inserted", "reads", "blamed"),
+    [
+        ("t = Transpose <perm = [0, 2, 1]> (r) u = Reshape(t, six) y = Reshape(u, flat)", "Reshape(r, flat)", "y"),
+        ("t = Clip(r, low, high) y = Abs(t)", "Abs(r)", "r"),
+        ("t = Abs(r) y = Exp(t)", "Exp(r)", "r"),
+    ],
+)
+def test_a_node_put_between_two_is_of_the_one_or_the_other_whatever_names_say(
+    inserted: str, reads: str, blamed: str
+) -> None:
+    """Values of the target have each other's names: a name that comes to the inserted value by chance tells nothing."""
+    head = '<ir_version: 10, opset_import: ["" : 21]> a (float[2,3,3] x) => (float[?,?] z, float[?,?] w) '
+    tail = "z = ReduceSum <keepdims = 0> (y, axes) w = Identity(z)"
+    arrays = {
+        "six": np.asarray([2, 3, 3]), "flat": np.asarray([2, 9]), "axes": np.asarray([0]),
+        "low": np.asarray(-0.2, np.float32), "high": np.asarray(0.3, np.float32),
+    }  # fmt: skip
+    source, target = (
+        onnx.parser.parse_model(f"{head} {{ s = Sin(x) r = Sinh(s) {body} {tail} }}")
+        for body in (f"y = {reads}", inserted)
+    )
+    for one in (source, target):
+        one.graph.initializer.extend(onnx.numpy_helper.from_array(array, name) for name, array in arrays.items())
+    moved = {"s": "t", "r": "s", "t": "y", "y": "u", "u": "r"}
+    for node in target.graph.node:
+        for side in (node.input, node.output):
+            side[:] = [moved.get(name, name) for name in side]
+    x = np.random.default_rng(0).normal(size=(2, 3, 3)).astype(np.float32)
+    found = trueport.locate(source, target, data=[{"x": x}])
+    assert found.culprit is not None
+    assert found.culprit.value == blamed

@@ -148,3 +148,11 @@ def test_a_difference_that_cannot_be_evaluated_is_said_as_read() -> None:
     orders = (modes, [modes[1], modes[0], *modes[2:]])
     source, target = (onnx.parser.parse_model(text.format(", ".join(f'"{m}"' for m in order))) for order in orders)
     assert "nodes_modes" in first(source, target, {"x": FLOAT}).what
+
+
+def test_numbers_that_give_nan_are_no_solution() -> None:
+    """With an epsilon of -1, one of the starts, the root is of a negative number."""
+    text = "a (float[4,6] x) => (float[4,6] y) {{ y = LayerNormalization <epsilon = {0}> (x, s) }}"
+    source, target = (model(text.format(e), s=np.ones(6, np.float32)) for e in (1e-4, 0.013))
+    cause = first(source, in_tensorflow(target), {"x": FLOAT * np.float32(0.1)})
+    assert cause.what == "it behaves as with epsilon = 0.013, the source has 0.0001"

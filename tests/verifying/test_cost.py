@@ -21,6 +21,7 @@ from trueport.verifying.inputs.flow.flow import Flow
 from trueport.verifying.inputs.flow.rules import RULES
 from trueport.verifying.inputs.plan import graph_ports
 from trueport.verifying.inputs.probing import Answer
+from trueport.verifying.inputs.reach.observe import Observation, Observer
 from trueport.verifying.inputs.reach.search import Reach
 from trueport.verifying.inputs.size_candidates import Row, SizedGraph, sized_by
 from trueport.verifying.inputs.sizes import plan_sizes
@@ -170,3 +171,24 @@ def test_check_waits_for_no_module_that_only_a_comparison_needs(tmp_path: Path, 
     command = [sys.executable, "-c", code, str(tmp_path / "images.onnx"), target]
     said = subprocess.run(command, capture_output=True, text=True, check=True)
     assert said.stdout.split() == []
+
+
+@pytest.mark.parametrize(("element", "evaluations"), [(np.float32, 1), (np.int64, 3)])
+def test_a_graph_without_decisions_is_evaluated_once(
+    element: type, evaluations: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Sums of 64-bit integers decide: they may need more than 32 bits.
+    kind = "float" if element is np.float32 else "int64"
+    text = f'<ir_version: 10, opset_import: ["" : 21]> a ({kind}[3] x) => ({kind}[3] y) {{ y = Add(x, x) }}'
+    reach = Reach(load_onnx(onnx.parser.parse_model(text)).graph, ())
+    asked: list[Any] = []
+    observe = Observer.observe
+
+    def watched(self: Observer, feeds: Mapping[str, Any], **options: Any) -> Observation:
+        asked.append(feeds)
+        return observe(self, feeds, **options)
+
+    monkeypatch.setattr(Observer, "observe", watched)
+    seen = [reach.look({"x": np.ones(3, element)}) for _ in range(3)]
+    assert len(asked) == evaluations
+    assert len({len(one.counts) for one in seen}) == 1

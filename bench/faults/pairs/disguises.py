@@ -63,7 +63,7 @@ def store_constants_as_nodes(model: onnx.ModelProto, rng: Rng, folder: Path) -> 
 def store_weights_outside(model: onnx.ModelProto, rng: Rng, folder: Path) -> Path:
     """Save the weights in a file beside the model; shape inference needs the small constants inside."""
     path = folder / "outside.onnx"
-    onnx.save(copy.deepcopy(model), path, save_as_external_data=True, location="outside.data", size_threshold=65)
+    onnx.save(copy.deepcopy(model), path, save_as_external_data=True, location="outside.data", size_threshold=256)
     return path
 
 

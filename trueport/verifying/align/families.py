@@ -33,6 +33,11 @@ _ELSEWHERE: Mapping[str, str] = {
         "while": "statelesswhile",
         "if": "statelessif cond",
         "identity": "stopgradient",
+        "greaterorequal": "greaterequal",
+        "lessorequal": "lessequal",
+        "and": "logicaland",
+        "or": "logicalor",
+        "not": "logicalnot",
     }.items()
     for name in names.split()
 }

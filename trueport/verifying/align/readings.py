@@ -55,12 +55,21 @@ def _is_appended(matcher: Matcher, name: str, tensor: str) -> bool:
     Where names tell, they decide. Else it is what changes data: elements that are moved or cast, and indices that are
     shifted, are read in another way.
     """
-    if matcher.has_name(name, tensor) or matcher.has_name(name, matcher.found[name].tensor):
+    names_tell = _names_tell(matcher)
+    if names_tell and (matcher.has_name(name, tensor) or matcher.has_name(name, matcher.found[name].tensor)):
         return matcher.has_name(name, tensor)
     maker = matcher.target.makers[tensor]
+    if all(reader.family == maker.family for reader in matcher.source.readers.get(name, ())):
+        return False  # what reads it is applied twice
     between = [maker, *matcher.target.between(maker, matcher.taken)]
     changes = any(node.op not in MOVES | _CASTS and _holds_data(matcher, node) for node in between)
     return changes and matcher.source.probes[name].dtype not in _INDICES
+
+
+def _names_tell(matcher: Matcher) -> bool:
+    """Whether most values that are aligned have their names in the target: else a name may be another value's."""
+    made = [(name, match) for name, match in matcher.found.items() if name in matcher.source.makers]
+    return 2 * sum(matcher.has_name(name, match.tensor) for name, match in made) > len(made)
 
 
 def _holds_data(matcher: Matcher, node: Node) -> bool:

@@ -55,6 +55,7 @@ Predict = Callable[[NodeCase], Any]
 STRUCTURE, ATTRIBUTE, OPERAND, OPERATOR, PATTERN = 1.0, 2.0, 4.0, 6.0, 12.0
 """Bits that say which kind of edit it is; a pattern of the error describes its effect, not an edit."""
 _EVIDENT = 3.0
+"""Bits of what a target's own operations say: it has the other operator, and also that it lacks the source's."""
 NUMBER = 8.0
 """Bits of a number that is solved for."""
 
@@ -120,7 +121,9 @@ def likelihood(case: NodeCase, op: str) -> float:
     """Return the bits by which another operator's description is shorter or longer, by the target's own operations."""
     if not case.target_families:
         return 0.0
-    return -_EVIDENT if family(op) in case.target_families else _EVIDENT
+    if family(op) not in case.target_families:
+        return _EVIDENT
+    return -_EVIDENT if family(case.node.op_type) in case.target_families else -2 * _EVIDENT
 
 
 def run_on(case: NodeCase, node: ir.Node, inputs: Sequence[Any]) -> Any:

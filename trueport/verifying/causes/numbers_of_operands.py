@@ -9,6 +9,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from trueport.operators.record import Kind
+from trueport.operators.table import facts
 from trueport.reference.walk import Hypothesis, NodeCase
 from trueport.verifying.causes.hypothesis import (
     NUMBER,
@@ -86,7 +88,7 @@ def fitted_operands(case: NodeCase) -> Iterator[Hypothesis]:
     if np.asarray(case.target).dtype.kind not in "fiu" or not is_overdetermined(case, 1):
         return
     for index, array in enumerate(case.inputs):
-        if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size or not is_data(case, index):
+        if not isinstance(array, np.ndarray) or array.dtype.kind != "f" or not array.size or not _is_free(case, index):
             continue
         name, bits = formal(case.node, index), OPERAND + NUMBER + among(len(case.inputs))
         ways = {"times": (_times, [[0.99], [2.0], [0.1], [-1.0]]), "plus": (_plus, [[1e-3], [1.0], [-1.0]])}
@@ -104,6 +106,11 @@ def fitted_operands(case: NodeCase) -> Iterator[Hypothesis]:
                 )
                 on = with_operand(index, functools.partial(change, number=value))
                 yield hypothesis(case, "operand", words, on, bits)
+
+
+def _is_free(case: NodeCase, index: int) -> bool:
+    """True if an operand may have any number: a bound of an element-wise operator asks for no memory."""
+    return is_data(case, index) or facts(case.node.op_type, case.node.domain).kind is Kind.ELEMENTWISE
 
 
 def _times(array: Any, number: float) -> Any:

@@ -47,9 +47,10 @@ def solve(
                 gap = got - made if made.shape == got.shape else None
         except REFUSED:
             return None
-        if gap is None or not gap.size:
+        # Numbers with which the node gives none where the target does are not nearer than any others.
+        if gap is None or not gap.size or np.any(np.isfinite(got) & ~np.isfinite(made)):
             return None
-        # Where either is no number nothing is learned.
+        # Where the target is no number nothing is learned.
         return np.where(np.isfinite(gap), gap, 0.0)
 
     tried = [(float(np.sum(gap**2)), list(numbers)) for numbers in starts if (gap := off(numbers)) is not None]

@@ -54,13 +54,27 @@ class Reach:
         self._tally = Tally()
         self._visibility = Visibility(self._observer, self._families)
         self._too_large = False
+        self._nothing: Seen | None = None
+        """what any inputs reach where no node has parts, as all are of other types than those that decide"""
 
     def look(self, feeds: Feeds) -> Seen:
         """Return what these inputs reach, and take it as reached."""
-        seen, _ = self._seen(feeds)
+        seen, found = (self._nothing, None) if self._nothing is not None else self._seen(feeds)
+        if found is not None and found.complete and self._has_no_parts(seen):
+            self._nothing = seen
         if not seen.not_counted or seen.counts:
             self._tally.add(seen)
         return seen
+
+    def _has_no_parts(self, seen: Seen) -> bool:
+        """Return whether no node has parts on any inputs: bounds that are computed may have some on others."""
+        fixed = all(
+            value not in self._paths.depends
+            for node, family in self._families.items()
+            for at, value in enumerate(node.inputs)
+            if value is not None and at not in family.operand(node)
+        )
+        return fixed and all(node in seen.counts and not len(seen.counts[node].hit) for node in self._families)
 
     def stays_finite(self, feeds: Feeds) -> bool:
         """True unless these inputs are known to overflow on the way."""
