@@ -70,6 +70,14 @@ def test_it_answers_as_any_model_does(tmp_path: Path) -> None:
         open_source(tmp_path / "missing.onnx", limits=Limits()).deployed()
 
 
+def test_weights_are_read_one_by_one(tmp_path: Path) -> None:
+    graph = "g (float[1,3] x) => (float[1,3] y) <float[3] w = {1, 2, 4}> { y = Mul(x, w) }"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 18]> {graph}'), tmp_path / "m.onnx")
+    weights = open_source(tmp_path / "m.onnx", limits=Limits()).deployed().constants()
+    assert list(weights) == ["w"]
+    np.testing.assert_array_equal(weights["w"], np.array([1, 2, 4], np.float32))
+
+
 def test_a_crash_is_an_error(faulty: Any) -> None:
     model = faulty(Limits())
     np.testing.assert_array_equal(model.run(started(0))["y"], np.zeros((1, 3)))

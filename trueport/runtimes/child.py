@@ -6,6 +6,7 @@ against hostile models: the child has the user's rights.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import pickle
@@ -27,6 +28,7 @@ from trueport.ir.artifact import InnerValue
 from trueport.quoting import one_line, plain_text
 from trueport.runtimes.base import Model
 from trueport.runtimes.machine import Machine, describe_machine
+from trueport.runtimes.on_demand import OnDemand
 from trueport.versions.python import module_command
 
 if TYPE_CHECKING:
@@ -86,8 +88,8 @@ class ChildModel(Model):
         return found
 
     def constants(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self._ask("constants")
-        return found
+        names: list[str] = self._ask("names of constants")
+        return OnDemand({name: functools.partial(self._ask, "constant", name) for name in names})
 
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         found: dict[str, Any] = self._ask("segment", dict(fed), list(fetch), dict(feeds))
@@ -218,6 +220,10 @@ def main(handle: int) -> None:
                 answer: Any = (model.runtime, model.inputs, model.outputs)
             elif what == "machine":
                 answer = describe_machine()
+            elif what == "names of constants":
+                answer = list(model.constants())
+            elif what == "constant":
+                answer = model.constants()[arguments[0]]
             elif what == "as_run_here":
                 answer = model.as_run_here() is not None
             else:
