@@ -109,7 +109,7 @@ def maps(
             domain=domain,
             handler=handler,
             fidelity=fidelity,
-            error=error if error or fidelity != EXACT else known.error or ulps(1),
+            error=error if error or fidelity != EXACT else known.error or ulps(0 if known.is_known else 1),
             audited=audited,
             dtypes={name: frozenset(types) for name, types in (dtypes or {}).items()},
             limits=tuple(limits),
