@@ -42,7 +42,7 @@ from trueport.verifying.causes.structure import differences, differences_as_read
 from trueport.verifying.causes.ties import near_ties
 from trueport.verifying.locate.first_node import Cause
 
-__all__ = ["explain", "fits"]
+__all__ = ["explain", "fits", "is_read"]
 
 RULES: tuple[Rule, ...] = (
     differences,
@@ -110,6 +110,14 @@ def explain(
         found += differences_as_read(small)
     nothing = f"none of {result.tried} hypotheses gives the target's numbers"
     return tuple(found) or (Cause("unknown", "unknown", nothing),)
+
+
+def is_read(case: NodeCase, target: Model, k: float) -> bool:
+    """Whether what the target's own weights or nodes have otherwise explains the node."""
+    small = fewer_rows(case)
+    return any(
+        fits(one, small, k) for one in (*weights_of_the_same_name(small, target), *differences(small)) if one.kind
+    )
 
 
 def _with_ties(found: list[Cause], case: NodeCase) -> list[Cause]:

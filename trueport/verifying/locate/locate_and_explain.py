@@ -24,7 +24,7 @@ from trueport.runtimes.base import Model
 from trueport.runtimes.onnxruntime import OnnxRuntimeModel
 from trueport.verifying.align.failures import Failure, fails, has_parts
 from trueport.verifying.align.values import AlignedModel, align
-from trueport.verifying.causes.explain import explain, fits
+from trueport.verifying.causes.explain import explain, fits, is_read
 from trueport.verifying.inner_values import judge_inside, output_ends
 from trueport.verifying.inputs.pairing import PairedModel, Pairing
 from trueport.verifying.judge.criteria import Asked
@@ -294,7 +294,10 @@ def _explained(culprit: Culprit, walk: Walkable, target: AlignedModel, k: float,
         return _at(replace(culprit, causes=causes), misread[0][0])
     stored = _own_weights(culprit, walk)
     samples = OtherSamples(culprit.again)
-    for index, case in enumerate(culprit.cases):
+    cases = list(enumerate(culprit.cases))
+    if len(cases) > 1:  # what is read in the target is likelier than what another node of the part could have done
+        cases.sort(key=lambda item: not is_read(item[1], target.at(item[1].output), k))
+    for index, case in cases:
         others = functools.partial(samples.of, index)
         causes = explain(case, target.at(case.output), k=k, declarations=declarations, stored=stored, others=others)
         if best is None or (best[0][0].kind == "unknown" and causes[0].kind != "unknown"):
