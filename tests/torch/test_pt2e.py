@@ -44,7 +44,10 @@ def calibrated() -> nn.Module:
 
 
 class Folded(nn.Module):
-    """As a network leaves the flow of exported programs: weights of eight bits are held, the bias is a float."""
+    """As a network leaves the flow of exported programs: weights of eight bits are held, the bias is a float.
+
+    It is a multiple of the product's step: ONNX Runtime's optimizer rounds any other one, and turns a tie over by that.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +55,8 @@ class Folded(nn.Module):
         self.register_buffer("weight", torch.randint(-127, 128, (4, 3, 3, 3), generator=generator).to(torch.int8))
         self.register_buffer("scales", (torch.rand(4, generator=generator) * 0.01 + 0.001).double())
         self.register_buffer("zero_points", torch.zeros(4, dtype=torch.int64))
-        self.bias = nn.Parameter(torch.randn(4, generator=generator))
+        step = self.scales * 0.0287643987
+        self.bias = nn.Parameter(((torch.randn(4, generator=generator) / step).round() * step).float())
 
     def forward(self, x: Any) -> Any:
         x = QUANTIZED.quantize_per_tensor.default(x, 0.0287643987, -11, -128, 127, torch.int8)

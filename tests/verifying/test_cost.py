@@ -21,6 +21,7 @@ from trueport.verifying.inputs.flow.flow import Flow
 from trueport.verifying.inputs.flow.rules import RULES
 from trueport.verifying.inputs.plan import graph_ports
 from trueport.verifying.inputs.probing import Answer
+from trueport.verifying.inputs.reach import search
 from trueport.verifying.inputs.reach.observe import Observation, Observer
 from trueport.verifying.inputs.reach.search import Reach
 from trueport.verifying.inputs.size_candidates import Row, SizedGraph, sized_by
@@ -141,10 +142,14 @@ def test_values_of_a_sample_are_no_larger_than_memory_allows(bound: int) -> None
 
 
 @pytest.mark.parametrize("depth", [20, 60])
-def test_counting_holds_no_value_after_its_last_use(depth: int) -> None:
+@pytest.mark.parametrize("hidden", [False, True])
+def test_counting_holds_no_value_after_its_last_use(depth: int, hidden: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only to see what later operators hide are values held, up to a limit."""
+    monkeypatch.setattr(search, "_MOST_HELD", 6 * 8 * 30_000)
+
     def write(g: Graph, x: str) -> Value:
         for _ in range(depth):
-            x = g.Relu(g.Add(x, np.float32(0.5)))
+            x = g.Relu(g.Add(x, np.float32(0.5)) if hidden else g.MatMul(x, np.eye(30, dtype=np.float32)))
         return x
 
     graph = load_onnx(make_two({"x": [1000, 30]}, write, write)[0]).graph

@@ -74,16 +74,18 @@ def test_other_weights_depart_both_ways(network: Any, plain: Path) -> None:
     assert trueport.verify(plain, other, samples=3).verdict == Verdict.DEPARTS
 
 
-def test_weights_in_half_precision_depart_and_say_by_how_much(network: Any) -> None:
+def test_weights_in_half_precision_are_a_change_of_precision_and_say_by_how_much(network: Any) -> None:
     converter = tf.lite.TFLiteConverter.from_keras_model(network)
     converter.target_spec.supported_types = [tf.float16]
     converter.optimizations = [tf.lite.Optimize.DEFAULT]
-    found = trueport.verify(network, converter.convert(), samples=3)
-    assert found.verdict == Verdict.DEPARTS
+    half = converter.convert()
+    found = trueport.verify(network, half, samples=3)
+    assert found.verdict == Verdict.PRECISION_CHANGE
     metrics = found.outputs[0].metrics
     assert metrics is not None
     assert metrics.max_abs is not None and 1e-6 < metrics.max_abs < 1e-2
-    loose = trueport.verify(network, converter.convert(), samples=3, atol=1e-2)
+    assert trueport.verify(network, half, samples=3, precision="strict").verdict == Verdict.DEPARTS
+    loose = trueport.verify(network, half, samples=3, atol=1e-2)
     assert loose.verdict == Verdict.WITHIN_TOLERANCE
 
 

@@ -96,7 +96,7 @@ class Keys:
         keys = label_keys(node)
         if keys is None:
             return []
-        other = "no such key" if keys.dtype.kind == "O" else keys.max() + 1
+        other = "no such key" if keys.dtype == object else keys.max() + 1
         return [Aim(0, tuple(np.asarray(keys[part] if part < len(keys) else other, keys.dtype) for part in missing))]
 
 
@@ -107,7 +107,8 @@ def label_keys(node: ir.Node) -> np.ndarray | None:
             found = node.attributes[name].value
             return np.array([_text(key) for key in found], dtype)
     if "keys_tensor" in node.attributes:
-        return np.asarray(node.attributes["keys_tensor"].as_tensor().numpy()).ravel()
+        keys = np.asarray(node.attributes["keys_tensor"].as_tensor().numpy()).ravel()
+        return keys if keys.dtype.kind not in "OS" else np.array([_text(key) for key in keys.tolist()], object)
     names = {"CategoryMapper": ("cats_int64s", "cats_strings")}.get(node.op_type)
     reads = node.inputs[0].dtype if names and node.inputs[0] is not None else None
     if not names or any(name not in node.attributes for name in names) or reads is None:

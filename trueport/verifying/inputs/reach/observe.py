@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from trueport.operators.table import facts_of
 from trueport.reference.onnx.evaluate import WideEvaluator, values_read
 from trueport.reference.onnx.noise import NodeRounding
 from trueport.reference.onnx.widen import widened_array
+from trueport.reference.walk import nbytes
 from trueport.verifying.coverage.count import Count, Family
 from trueport.verifying.coverage.sides import FAMILIES as SIDES
 from trueport.verifying.coverage.sides import Compared, Wide
@@ -42,6 +44,8 @@ class Observation:
         self.last: dict[ir.Node, tuple[Sequence[Any], Sequence[Any]]] = {}
         self.complete = True
         """False where the evaluation ended early"""
+        self.holds_all = True
+        """False where intermediate values were dropped after their last use"""
         self.overflows = False
         """a float became infinite or nearly so, or an integer wrapped around"""
 
@@ -69,33 +73,41 @@ class Observer(WideEvaluator):
         self.paths = paths
         self._now = Observation()
         self._work, self._keep = 0, True
+        self._masked: Collection[ir.Node] = ()
         self.spent = 0
         """multiplications of all evaluations so far"""
         self._watched: dict[ir.Node, Family | None] = {}
 
-    def observe(self, feeds: Mapping[str, Any], *, keep: bool = True) -> Observation:
+    def observe(
+        self, feeds: Mapping[str, Any], *, most_held: float = math.inf, masked: Collection[ir.Node] = ()
+    ) -> Observation:
         """Return what these inputs reach; as far as the reference goes. Raises `TooLarge`.
 
-        ``keep``: hold every intermediate value, which solving for other inputs needs; else they are dropped after
-        their last use.
+        ``most_held``: bytes up to which every intermediate value is held; where they are more, each is dropped after
+        its last use. Solving for other inputs needs all. ``masked``: nodes whose counts have masks, as long as values
+        are held.
         """
-        self._now, self._work, self._keep = Observation(), 0, keep
+        self._now, self._work, self._keep, self._masked = Observation(), 0, True, masked
         made = self._now.values
         made.update(
             (value, widened_array(feeds[value.name]))
             for value in self.graph.inputs
             if value.name is not None and value.name in feeds
         )
-        uses = Counter(value for node in self.graph for value in values_read(node))
+        uses, held = Counter(value for node in self.graph for value in values_read(node)), 0
         try:
             for node in self.graph:
                 given = [None if value is None else self.value(value, made) for value in node.inputs]
-                results = zip(node.outputs, self.step(node, given, made), strict=False)
-                made.update((value, array) for value, array in results if keep or uses[value])
-                for value in () if keep else values_read(node):
-                    uses[value] -= 1
-                    if not uses[value]:
-                        made.pop(value, None)
+                results = list(zip(node.outputs, self.step(node, given, made), strict=False))
+                held += sum(nbytes(array) for _, array in results)
+                made.update(results)
+                uses.subtract(values_read(node))
+                if self._keep and held > most_held:
+                    self._keep = self._now.holds_all = False
+                    self._now.last.clear()
+                if not self._keep:
+                    for value in [value for value in made if not uses[value]]:
+                        del made[value]
         except NoOracle:
             self._now.complete = False
         return self._now
@@ -154,6 +166,8 @@ class Observer(WideEvaluator):
         except (AttributeError, IndexError, KeyError, TypeError, ValueError):
             # What is not as the operator's schema says is not counted: the comparison itself must not end here.
             return
+        if found is not None and not (self._keep and node in self._masked):
+            found = Count(found.kind, found.labels, found.hit)
         self._now.note(node, found or _NOTHING)
 
     def _family(self, node: ir.Node) -> Family | None:

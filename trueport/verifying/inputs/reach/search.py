@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +24,8 @@ Feeds = Mapping[str, Any]
 _SCALES = (30.0, 1e3, -30.0, 1e5)
 _MOST_SPENT = 3 * MOST_WORK
 """Multiplications of a whole search: three evaluations of the largest model, many of a small one."""
+_MOST_HELD = 1 << 26
+"""Bytes of intermediate values that are held to see which parts something hides."""
 _FEW = 8
 """Parts that ordinary inputs have elements enough for."""
 _MOST_ROWS = 2048
@@ -86,7 +89,9 @@ class Reach:
         if self._too_large or not watched:
             return Seen({}, watched if not self._too_large else (), _TOO_LARGE if self._too_large else ""), None
         try:
-            found = self._observer.observe(feeds, keep=keep or self._visibility.needs_values)
+            hidden = self._visibility.to_look_at
+            held = math.inf if keep else _MOST_HELD if hidden else 0.0
+            found = self._observer.observe(feeds, most_held=held, masked=hidden)
         except TooLarge:
             self._too_large = True
             return Seen({}, (), _TOO_LARGE), None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,15 +34,15 @@ class Visibility:
         self._hideable = {node for node in watched if self._may_be_hidden(node)}
 
     @property
-    def needs_values(self) -> bool:
-        """True if there is a node to look at, for which all values of an evaluation must be held."""
-        return bool(self._hideable) and self._left > 0
+    def to_look_at(self) -> Collection[ir.Node]:
+        """Nodes whose parts something may hide: for these all values of an evaluation must be held."""
+        return self._hideable if self._left > 0 else ()
 
     def only_visible(self, found: Observation, known: Mapping[ir.Node, Count]) -> None:
         """Take back what was reached of nodes whose results something hides that follows; without the masks of all.
 
-        ``known``: what was reached before, which is not looked at again. What the budget of work does not allow to
-        look at counts as visible.
+        ``known``: what was reached before, which is not looked at again. What the budgets of work and memory do not
+        allow to look at counts as visible.
         """
         for node, count in found.counts.items():
             masks, before = count.masks, known.get(node)
@@ -51,7 +51,7 @@ class Visibility:
             hit = count.hit.copy()
             for part in np.flatnonzero(hit):
                 is_new = before is None or len(before.hit) != len(hit) or not before.hit[part]
-                if is_new and node in self._hideable and self._left > 0:
+                if is_new and found.holds_all and node in self._hideable and self._left > 0:
                     before_it = self._observer.spent
                     hit[part] = self._shows(node, count.kind, masks[int(part)], found)
                     self._left -= self._observer.spent - before_it
