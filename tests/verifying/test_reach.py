@@ -154,6 +154,28 @@ def test_what_is_reached_but_hidden_by_what_follows_is_not_covered() -> None:
     assert {node.operator: node.missing for node in coverage.nodes} == {"Abs": ("below 0", "above 0"), "Clip": ()}
 
 
+def test_what_a_softmax_hides_is_not_covered() -> None:
+    """A masked score is far below the others: whatever it is, its share is zero."""
+    g = G()
+    masked = g.Where("keep", "x", np.float32(-1e4))
+    model = g.model({"x": (F, ["N", 6]), "keep": (onnx.TensorProto.BOOL, ["N", 6])}, g.Softmax(masked))
+    coverage = covered(model).coverage
+    assert coverage is not None
+    assert {node.operator: node.missing for node in coverage.nodes}["Where"] == ("false",)
+
+
+def test_what_only_decides_between_equals_is_not_covered() -> None:
+    """Of saturated shares the largest are equal to the last place: which of them comes first says nothing."""
+    g = G()
+    corners = np.arange(10, dtype=np.float32)[None, :, None] * 3
+    boxes = np.concatenate([corners, corners, corners + 1, corners + 1], axis=2)
+    scores = g.Transpose(g.Softmax("x", axis=-1), perm=[0, 2, 1])
+    chosen = g.NonMaxSuppression(boxes, scores, np.array([4]), np.float32([0.4]), np.float32([0.25]))
+    coverage = covered(g.model({"x": (F, [1, 10, 3])}, chosen)).coverage
+    assert coverage is not None
+    assert {node.operator: node.missing for node in coverage.nodes}["Softmax"] == ("above 88",)
+
+
 def test_what_is_bounded_where_it_matters_is_covered() -> None:
     g = G()
     coverage = covered(g.model({"x": (F, ["N", 6])}, g.Clip(g.Abs("x"), 0.01, 2.5))).coverage

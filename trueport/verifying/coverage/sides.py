@@ -118,7 +118,7 @@ class Compared:
         a, b = (np.asarray(array) for array in inputs[:2])
         if a.dtype.kind not in "fiu" or self.name == "Equal":
             said = np.asarray(results[0])
-            return Count("side", ("true", "false"), np.array([said.any(), not said.all()]))
+            return _count("side", ("true", "false"), [said, ~said])
         x, other = (b, a) if _constant(node) == 0 else (a, b)
         away = x.astype(np.float64) - other
         near = np.abs(away) <= margin(other, other.dtype)
@@ -194,8 +194,8 @@ class Chosen:
         return (0,)
 
     def count(self, node: ir.Node, inputs: Arrays, results: Arrays) -> Count | None:
-        said = np.asarray(inputs[0])
-        return Count("side", ("true", "false"), np.array([said.any(), not said.all()]))
+        said = np.broadcast_to(np.asarray(inputs[0]), np.shape(results[0]))
+        return _count("side", ("true", "false"), [said, ~said])
 
     def aims(self, node: ir.Node, inputs: Arrays, missing: Sequence[int], exact: bool) -> list[Aim]:
         return [Aim(0, (np.array(True), np.array(False)))]
@@ -216,11 +216,11 @@ class Extreme:
         if arrays[0].dtype.kind not in "fiu":
             return None
         made = np.asarray(results[0])
-        hit = []
+        masks = []
         for index, array in enumerate(arrays):
             others = [other == made for place, other in enumerate(arrays) if place != index]
-            hit.append(bool(np.any((array == made) & ~np.any(np.broadcast_arrays(made != made, *others), axis=0))))
-        return Count("operand", [f"operand {index}" for index in range(len(arrays))], np.array(hit))
+            masks.append((array == made) & ~np.any(np.broadcast_arrays(made != made, *others), axis=0))
+        return _count("operand", [f"operand {index}" for index in range(len(arrays))], masks)
 
     def aims(self, node: ir.Node, inputs: Arrays, missing: Sequence[int], exact: bool) -> list[Aim]:
         if len(inputs) == 2:
