@@ -20,6 +20,7 @@ from bench.faults.strangers.effect import measure_effect
 from bench.faults.strangers.forms import FORMS
 from bench.faults.strangers.kind import Injected
 from bench.faults.strangers.nets import load_net
+from trueport.fidelity import Verdict
 
 __all__ = ["EQUIVALENT", "SCORED", "UNAVAILABLE", "Record", "anonymous", "run_trial"]
 
@@ -113,22 +114,31 @@ def _compare(
     record: Record, source: onnx.ModelProto, target: Any, injected: Injected, tell: Callable[[Record], None]
 ) -> None:
     from trueport.comparison import locate, verify
-    from trueport.fidelity import Verdict
 
-    start, errors = time.process_time(), []
+    start, errors, verdicts = time.process_time(), [], []
     _enter(record, "verify", tell)
     try:
-        record.detected = verify(source, target).verdict is not Verdict.FAITHFUL
+        verdicts.append(verify(source, target).verdict)
+        record.detected = verdicts[0] is not Verdict.FAITHFUL
     except Exception as error:  # any error counts as not detected
         errors.append(f"verify: {type(error).__name__}: {str(error)[:300]}")
     _enter(record, "locate", tell)
     try:
-        _score(record, locate(source, target), injected)
+        found = locate(source, target)
+        _score(record, found, injected)
+        verdicts.append(_verdict(found))
     except Exception as error:  # any error counts as not located
         errors.append(f"locate: {type(error).__name__}: {str(error)[:300]}")
     record.error = "; ".join(errors)
-    record.agrees = not errors and record.detected == bool(record.culprit)
+    record.agrees = not errors and len(set(verdicts)) == 1
     record.seconds = time.process_time() - start
+
+
+def _verdict(found: Any) -> Verdict:
+    """Return what locate says of the models; a difference at no single node is one as well."""
+    if found.departs or found.culprit is not None:
+        return Verdict.DEPARTS
+    return Verdict.PRECISION_CHANGE if found.precision_change else Verdict.FAITHFUL
 
 
 def _score(record: Record, found: Any, injected: Injected) -> None:
