@@ -163,3 +163,28 @@ def test_a_source_of_the_same_precision_changes_none(framework: str) -> None:
         found = trueport.verify(ByTorch(narrow), wrong, allow=["names"], example_inputs=(torch.ones(5, 8),))
     assert found.verdict == Verdict.DEPARTS
     assert "precision" not in found.outputs[0].why
+
+
+def test_signal_to_noise_of_every_value(tmp_path: Path) -> None:
+    """A fault shows as a drop that quantization alone does not explain."""
+    good, bad = (quantized(network(weights), tmp_path) for weights in ((FIRST, SECOND, THIRD), WRONG))
+    right, wrong = (
+        {step.value: step.snr_db for step in trueport.locate(network(), target, data=X, everything=True).steps}
+        for target in (good, bad)
+    )
+    assert {"v1", "v3", "y"} <= {name for name, snr in right.items() if snr is not None and snr > 25}
+    assert wrong["v1"] == right["v1"]
+    assert (wrong["v3"] or 0) < (right["v3"] or 0) - 10
+
+
+def test_integers_say_by_how_many_steps_they_are_off() -> None:
+    text = "g (float[8] x) => (uint8[8] y) {{ y = QuantizeLinear(x, s, z) }}"
+    s, z = np.asarray(0.1, np.float32), np.asarray(3, np.uint8)
+    source, target = (
+        onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]> {text.format()}') for _ in range(2)
+    )
+    for model, zero in ((source, z), (target, z + np.uint8(2))):
+        model.graph.initializer.extend([numpy_helper.from_array(s, "s"), numpy_helper.from_array(zero, "z")])
+    x = np.linspace(0, 1, 8, dtype=np.float32)
+    (step,) = trueport.locate(source, target, data=[{"x": x}], everything=True).steps
+    assert step.histogram == {2: 8}

@@ -181,6 +181,8 @@ class _Search:
                 None,
                 *own_names,
                 place.origin,
+                found.metrics.snr_db if found.metrics is not None else None,
+                found.metrics.histogram if found.metrics is not None else {},
             )
 
     def _inherits(self, name: str) -> bool:

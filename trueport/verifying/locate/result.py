@@ -33,6 +33,10 @@ class Step:
     target_node: str = ""
     origin: tuple[str, ...] = ()
     """the layer or the line of code that the node comes from, where the source says so"""
+    snr_db: float | None = None
+    """signal to noise of the target against the source; None without noise, and for what holds no numbers"""
+    histogram: Mapping[int, int] = field(default_factory=dict)
+    """integers: how many elements differ by how many units"""
 
 
 @dataclass(frozen=True, repr=False)
