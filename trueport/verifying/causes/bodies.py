@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from trueport.verifying.causes.hypothesis import (
     ATTRIBUTE,
     NUMBER,
     STRUCTURE,
+    Predict,
     among,
     copied,
     formal,
@@ -30,7 +31,7 @@ from trueport.verifying.causes.hypothesis import (
 from trueport.verifying.causes.relation import relation
 from trueport.verifying.causes.solving import decimals, is_overdetermined, solve
 
-__all__ = ["body_differences", "inner_attributes"]
+__all__ = ["body_constants", "body_differences", "inner_attributes"]
 
 
 def body_differences(case: NodeCase, part: TargetPart, node: ir.Node) -> Iterator[Hypothesis]:
@@ -82,6 +83,36 @@ def _with_inner(case: NodeCase, name: str, position: int, key: str, value: Any) 
     inner.attributes.pop(key, None)
     if value is not None:
         inner.attributes.update(copied(inner, {key: value}).attributes)
+    return run_on(case, copied(case.node, {name: graph}), case.inputs)
+
+
+def body_constants(case: NodeCase) -> Iterator[tuple[str, np.ndarray, Callable[[np.ndarray], Predict]]]:
+    """Constants that nodes in the node's graphs read: where each is, its elements, and what predicts others for it."""
+    for name, graph in _graphs(case.node):
+        for position, inner in enumerate(graph):
+            for index, value in enumerate(inner.inputs):
+                held = ir.convenience.get_const_tensor(value) if value is not None else None
+                if held is not None:
+                    called = inner.name or inner.outputs[0].name
+                    where = f"{formal(inner, index)} of {inner.op_type} {called} in its {name}"
+                    mine = np.asarray(held.numpy())
+                    place = functools.partial(
+                        _with_constant, name=name, position=position, index=index, dtype=mine.dtype
+                    )
+                    yield where, mine, functools.partial(_given, place)
+
+
+def _given(place: Callable[..., Any], array: np.ndarray) -> Predict:
+    return functools.partial(place, array=array)
+
+
+def _with_constant(case: NodeCase, array: np.ndarray, name: str, position: int, index: int, dtype: Any) -> Any:
+    """The node with another constant for an input of the node at a position in one of its graphs."""
+    graph = case.node.attributes[name].as_graph().clone(allow_outer_scope_values=True)
+    nodes = list(graph)
+    made = ir.node("Constant", [], {"value": ir.tensor(array.astype(dtype))})
+    graph.insert_before(nodes[0], made)
+    nodes[position].replace_input_with(index, made.outputs[0])
     return run_on(case, copied(case.node, {name: graph}), case.inputs)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -212,6 +212,9 @@ class PairedModel(Model):
 
     def constants(self) -> Mapping[str, Any]:
         return self._model.constants()
+
+    def constants_of(self, tensors: Iterable[str]) -> Iterator[tuple[str, Any]]:
+        return self._model.constants_of(tensors)
 
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         return self._model.segment(fed, fetch, self._fed(feeds))
