@@ -103,6 +103,40 @@ def test_a_number_that_only_the_target_holds(tmp_path: Path) -> None:
     assert cause.what == "attribute 'alpha' is 1.01, the source has 1"
 
 
+def normalized(weight: Any, folded: bool) -> onnx.ModelProto:
+    rng = np.random.default_rng(7)
+    scale, bias, mean, variance = ((np.abs(rng.normal(size=8)) + 0.3).astype(np.float32) for _ in range(4))
+    head = "a (float[2,4,7,7] x) => (float[2,8,5,5] y)"
+    if not folded:
+        text = f"{head} {{ c = Conv(x, w) y = BatchNormalization(c, s, b, m, v) }}"
+        return model(text, w=weight, s=scale, b=bias, m=mean, v=variance)
+    by = scale / np.sqrt(variance + np.float32(1e-5))
+    return model(f"{head} {{ y = Conv(x, k, o) }}", k=weight * by.reshape(8, 1, 1, 1), o=bias - mean * by)
+
+
+@pytest.mark.parametrize("rows", [True, False])
+def test_a_weight_that_a_normalization_is_folded_into(rows: bool, tmp_path: Path) -> None:
+    weight = RNG.normal(size=(8, 4, 3, 3)).astype(np.float32)
+    other = weight.copy()
+    if rows:
+        other[[2, 5]] = other[[5, 2]]
+    else:
+        other[3, 1, 0, 2] += 1.5
+    feeds = {"x": RNG.normal(size=(2, 4, 7, 7)).astype(np.float32)}
+    cause = first(normalized(weight, folded=False), saved(normalized(other, folded=True), tmp_path), feeds)
+    assert f"weight 'W' differs in {72 if rows else 1} of 288 elements" in cause.what
+
+
+def test_two_recurrent_weights_together(tmp_path: Path) -> None:
+    source, target = recurrent("GRU"), recurrent("GRU", names="stu")
+    for one in target.graph.initializer:
+        array = onnx.numpy_helper.to_array(one).copy()
+        array.reshape(-1)[4] += 0.5
+        one.CopyFrom(onnx.numpy_helper.from_array(array, one.name))
+    cause = first(source, saved(target, tmp_path), {"x": RNG.normal(size=(5, 2, 4)).astype(np.float32)})
+    assert cause.what == "weights 'W', 'R', 'B' differ"
+
+
 def test_open_dims_turn_no_output() -> None:
     (found,) = _pair_outputs(
         [Port("y", "tensor", "FLOAT", ("N", 2, 6, 6), ("y",))],

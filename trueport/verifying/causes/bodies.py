@@ -19,7 +19,6 @@ from trueport.verifying.causes.hypothesis import (
     ATTRIBUTE,
     NUMBER,
     STRUCTURE,
-    Predict,
     among,
     copied,
     formal,
@@ -32,6 +31,10 @@ from trueport.verifying.causes.relation import relation
 from trueport.verifying.causes.solving import decimals, is_overdetermined, solve
 
 __all__ = ["body_constants", "body_differences", "inner_attributes"]
+
+
+_PUT = "trueport.constant."
+"""How the names of constants begin that are put into a graph."""
 
 
 def body_differences(case: NodeCase, part: TargetPart, node: ir.Node) -> Iterator[Hypothesis]:
@@ -86,34 +89,29 @@ def _with_inner(case: NodeCase, name: str, position: int, key: str, value: Any) 
     return run_on(case, copied(case.node, {name: graph}), case.inputs)
 
 
-def body_constants(case: NodeCase) -> Iterator[tuple[str, np.ndarray, Callable[[np.ndarray], Predict]]]:
-    """Constants that nodes in the node's graphs read: where each is, its elements, and what predicts others for it."""
+def body_constants(case: NodeCase) -> Iterator[tuple[str, np.ndarray, Callable[[NodeCase, np.ndarray], NodeCase]]]:
+    """Constants that nodes in the node's graphs read: where each is, its elements, and what puts others there."""
     for name, graph in _graphs(case.node):
         for position, inner in enumerate(graph):
             for index, value in enumerate(inner.inputs):
                 held = ir.convenience.get_const_tensor(value) if value is not None else None
                 if held is not None:
-                    called = inner.name or inner.outputs[0].name
-                    where = f"{formal(inner, index)} of {inner.op_type} {called} in its {name}"
-                    mine = np.asarray(held.numpy())
-                    place = functools.partial(
-                        _with_constant, name=name, position=position, index=index, dtype=mine.dtype
-                    )
-                    yield where, mine, functools.partial(_given, place)
+                    where = f"{formal(inner, index)} of {inner.op_type} {inner.name or inner.outputs[0].name}"
+                    place = functools.partial(_with_constant, name=name, position=position, index=index)
+                    yield f"{where} in its {name}", np.asarray(held.numpy()), place
 
 
-def _given(place: Callable[..., Any], array: np.ndarray) -> Predict:
-    return functools.partial(place, array=array)
-
-
-def _with_constant(case: NodeCase, array: np.ndarray, name: str, position: int, index: int, dtype: Any) -> Any:
+def _with_constant(case: NodeCase, array: np.ndarray, name: str, position: int, index: int) -> NodeCase:
     """The node with another constant for an input of the node at a position in one of its graphs."""
     graph = case.node.attributes[name].as_graph().clone(allow_outer_scope_values=True)
-    nodes = list(graph)
-    made = ir.node("Constant", [], {"value": ir.tensor(array.astype(dtype))})
-    graph.insert_before(nodes[0], made)
-    nodes[position].replace_input_with(index, made.outputs[0])
-    return run_on(case, copied(case.node, {name: graph}), case.inputs)
+    inner = [node for node in graph if not (node.name or "").startswith(_PUT)][position]
+    value = inner.inputs[index]
+    held = ir.convenience.get_const_tensor(value) if value is not None else None
+    kept = array if held is None else array.astype(held.numpy().dtype)
+    made = ir.node("Constant", [], {"value": ir.tensor(kept)}, name=f"{_PUT}{position}.{index}")
+    graph.insert_before(next(iter(graph)), made)
+    inner.replace_input_with(index, made.outputs[0])
+    return replace(case, node=copied(case.node, {name: graph}))
 
 
 def _value(part: TargetPart, value: ir.Value) -> Any:

@@ -119,9 +119,9 @@ def explain(
 def is_read(case: NodeCase, target: Model, k: float) -> bool:
     """Whether what the target's own weights or nodes have otherwise explains the node."""
     small = fewer_rows(case)
-    return any(
-        fits(one, small, k) for one in (*weights_of_the_same_name(small, target), *differences(small)) if one.kind
-    )
+    held = (one for one in differences_of_constants(small) if one.is_read)
+    read = (*weights_of_the_same_name(small, target), *differences(small), *held)
+    return any(fits(one, small, k) for one in read if one.kind)
 
 
 def _with_ties(found: list[Cause], case: NodeCase) -> list[Cause]:

@@ -21,13 +21,12 @@ from trueport.verifying.causes.attributes import bound_attributes
 from trueport.verifying.causes.bodies import body_constants
 from trueport.verifying.causes.hypothesis import (
     STRUCTURE,
-    Predict,
     among,
+    copied,
     formal,
     hypothesis,
+    run_on,
     text,
-    with_attributes,
-    with_operand,
 )
 from trueport.verifying.causes.relation import relation
 from trueport.verifying.causes.search import fits
@@ -40,8 +39,12 @@ _MOST = 12
 _PLACES = 16
 _RECOGNIZED = 8
 """Different numbers that are the same from which on a constant is the slot's, whatever else differs."""
+_SCALED, _SLICE, _SAME = 1 << 17, 6, 1e-5
+"""Elements of a constant, and of a slice, between which it is compared without a scale; how near it must be then."""
 _TELLING = 2
 """Different elements from which on a constant that is found as it is can't be another one by chance."""
+_CHANCE = 4.0
+"""Bits more of integers that agree in nothing, nor in their type: a graph is full of small ones."""
 _WORDS = 3
 """Different words from which on a list of them is recognized in another order."""
 _LARGEST = 1 << 22
@@ -59,7 +62,8 @@ class Slot:
     name: str
     mine: np.ndarray
     kind: str
-    predict: Callable[[np.ndarray], Predict]
+    edit: Callable[[NodeCase, np.ndarray], NodeCase]
+    """the node with another array there"""
 
 
 @dataclass(frozen=True)
@@ -70,12 +74,41 @@ class Reading:
     array: np.ndarray
     agree: int
 
+    def is_alike(self, mine: np.ndarray) -> bool:
+        """Whether it is a list of the same type."""
+        return self.array.dtype == mine.dtype and mine.ndim > 0
+
+    def is_recognized(self, mine: np.ndarray) -> bool:
+        """Whether so many different elements are the same that it is the slot's, or it is its words reordered."""
+        one, other = mine.ravel().tolist(), self.array.ravel().tolist()
+        if mine.dtype.kind == "U" and len(set(one)) >= _WORDS and sorted(one) == sorted(other):
+            return True
+        same = np.unique(mine[~_apart(mine, self.array)]).size >= _RECOGNIZED
+        return same or (len(set(other)) >= _RECOGNIZED and bool(relation(mine, self.array)))
+
 
 def differences_of_constants(case: NodeCase) -> Iterator[Hypothesis]:
     """The node with what the target holds in the place of its own constants, those that agree most first."""
     held, slots = _readable(case), list(_slots(case))
-    found = [one for slot in slots if held for one in _of_slot(case, slot, held, _orderings(slots, held))]
-    yield from sorted(found, key=lambda one: one.bits)
+    orders = _orderings(slots, held)
+    shapes = (np.shape(array) for array in (*case.inputs, case.target) if not isinstance(array, list))
+    most = max((size for shape in shapes for size in shape), default=1)
+    found = [(slot, one) for slot in slots if held for one in _of_slot(slot, held, orders, most)]
+    said = [_said(case, slot, one, bits) for slot, (one, bits) in found]
+    sure = {id(slot): (slot, one.array) for slot, (one, bits) in found if not bits and one.is_recognized(slot.mine)}
+    if len(sure) > 1:
+        said.append(_all_of(case, list(sure.values())))
+    yield from sorted(said, key=lambda one: one.bits)
+
+
+def _all_of(case: NodeCase, changes: Sequence[tuple[Slot, np.ndarray]]) -> Hypothesis:
+    """All that is recognized and differs, together."""
+    names = ", ".join(repr(slot.name) for slot, _ in changes)
+    how = {relation(slot.mine, theirs) for slot, theirs in changes}
+    words = f"weights {names} differ{': ' + how.pop() if len(how) == 1 and any(how) else ''}"
+    on = functools.partial(_edited, changes=changes)
+    evidence = _EVIDENCE.format("constants")
+    return replace(hypothesis(case, "weight", words, on, STRUCTURE + 1.0 + len(changes), evidence), is_read=True)
 
 
 def differences_as_held(case: NodeCase, k: float) -> Iterator[Cause]:
@@ -120,36 +153,49 @@ def _slots(case: NodeCase) -> Iterator[Slot]:
         if value is not None and value.const_value is not None:
             mine = _plain(value.const_value.numpy())
             kind = "weight" if mine.size > 8 or (mine.dtype.kind == "f" and mine.size > 1) else "operand"
-            yield Slot(formal(case.node, index), mine, kind, functools.partial(_as_operand, index))
+            yield Slot(formal(case.node, index), mine, kind, functools.partial(_as_operand, index=index))
     for name, now in bound_attributes(case).items():
         if isinstance(now, float):
-            yield Slot(name, np.asarray(now), "attribute", functools.partial(_as_attribute, name))
+            yield Slot(name, np.asarray(now), "attribute", functools.partial(_as_attribute, name=name))
         if isinstance(now, (list, tuple)) and len(now) > 0 and isinstance(now[0], (int, float, str, bytes)):
-            yield Slot(name, _plain(now), "attribute", functools.partial(_as_attribute, name))
+            yield Slot(name, _plain(now), "attribute", functools.partial(_as_attribute, name=name))
     for where, mine, change in body_constants(case):
         yield Slot(where, _plain(mine), "weight" if mine.size > 1 else "operand", change)
 
 
-def _as_operand(index: int, array: np.ndarray) -> Predict:
-    return with_operand(index, functools.partial(_replaced, array=array))
+def _as_operand(case: NodeCase, array: np.ndarray, index: int) -> NodeCase:
+    given = list(case.inputs)
+    given[index] = array.astype(np.asarray(given[index]).dtype)
+    return replace(case, inputs=tuple(given))
 
 
-def _replaced(given: Any, array: np.ndarray) -> Any:
-    return array.astype(np.asarray(given).dtype)
+def _as_attribute(case: NodeCase, array: np.ndarray, name: str) -> NodeCase:
+    return replace(case, node=copied(case.node, {name: array.tolist()}))
 
 
-def _as_attribute(name: str, array: np.ndarray) -> Predict:
-    return with_attributes({name: array.tolist()})
+def _edited(case: NodeCase, changes: Sequence[tuple[Slot, np.ndarray]]) -> Any:
+    for slot, array in changes:
+        case = slot.edit(case, array)
+    return run_on(case, case.node, case.inputs)
 
 
-def _of_slot(case: NodeCase, slot: Slot, held: Held, orders: Sequence[np.ndarray]) -> list[Hypothesis]:
+def _is_moderate(mine: np.ndarray, other: np.ndarray, most: int) -> bool:
+    """Whether integers are of the size of the node's own and its dims: sizes and counts could ask for any memory."""
+    if mine.dtype.kind not in "iu" or not mine.size:
+        return True
+    return int(np.abs(other.astype(np.float64)).max()) <= max(most, int(np.abs(mine.astype(np.float64)).max()))
+
+
+def _of_slot(slot: Slot, held: Held, orders: Sequence[np.ndarray], most: int) -> list[tuple[Reading, float]]:
+    """What may stand for a slot, each with the bits that say which."""
     readings = list(_readings(slot.mine, held, orders))
-    others = [reading for reading in readings if reading.agree < slot.mine.size]
-    if len(others) < len(readings) and np.unique(slot.mine).size >= _TELLING:
+    others = [one for one in readings if one.agree < slot.mine.size and _is_moderate(slot.mine, one.array, most)]
+    same = [one for one in readings if one.agree == slot.mine.size]
+    if any(np.unique(slot.mine).size >= _TELLING or one.array.dtype == slot.mine.dtype for one in same):
         return []
     readings = [*others, *_in_any_order(slot.mine, held)]
-    fitting = sorted(readings, key=lambda one: -one.agree)[:_MOST]
-    return [_said(case, slot, one, among(number + 1)) for number, one in enumerate(fitting)]
+    fitting = sorted(readings, key=lambda one: (-one.agree, not one.is_alike(slot.mine)))[:_MOST]
+    return [(one, among(number + 1)) for number, one in enumerate(fitting)]
 
 
 def _said(case: NodeCase, slot: Slot, reading: Reading, bits: float) -> Hypothesis:
@@ -165,16 +211,11 @@ def _said(case: NodeCase, slot: Slot, reading: Reading, bits: float) -> Hypothes
         words += f", first at {[*place]}: {first[0]}, the source has {first[1]}"
     # What agrees in little is not recognized, only tried.
     bits += STRUCTURE + 0.5 + 3.0 * (1 - reading.agree / mine.size)
-    made = hypothesis(case, slot.kind, words, slot.predict(theirs), bits, _EVIDENCE.format(repr(reading.name)))
-    return replace(made, is_read=_is_recognized(mine, theirs))
-
-
-def _is_recognized(mine: np.ndarray, theirs: np.ndarray) -> bool:
-    """Whether so many different elements are the same that it is the slot's, or it is the same words reordered."""
-    one, other = mine.ravel().tolist(), theirs.ravel().tolist()
-    if mine.dtype.kind == "U" and len(set(one)) >= _WORDS and sorted(one) == sorted(other):
-        return True
-    return np.unique(mine[~_apart(mine, theirs)]).size >= _RECOGNIZED
+    if mine.dtype.kind in "iub" and not reading.agree and not reading.is_alike(mine):
+        bits += _CHANCE
+    on = functools.partial(_edited, changes=[(slot, theirs)])
+    made = hypothesis(case, slot.kind, words, on, bits, _EVIDENCE.format(repr(reading.name)))
+    return replace(made, is_read=reading.is_recognized(mine))
 
 
 def _apart(one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -196,6 +237,21 @@ def _readings(mine: np.ndarray, held: Held, orders: Sequence[np.ndarray]) -> Ite
             agree = mine.size - int(np.count_nonzero(_apart(mine, other)))
             if agree == mine.size or _is_likely(mine, other, agree):
                 yield Reading(name, other, agree)
+    yield from _in_parts(mine, held)
+
+
+def _in_parts(mine: np.ndarray, held: Held) -> Iterator[Reading]:
+    """A list of integers of which the target holds some by themselves, each under its number."""
+    parts: dict[str, dict[int, int]] = {}
+    for name, array in held if mine.dtype.kind in "iu" and mine.ndim == 1 else ():
+        begin, _, number = name.rpartition("/")
+        if number.isdecimal() and array.ndim == 0 and array.dtype.kind in "iu":
+            parts.setdefault(begin, {})[int(number)] = int(array)
+    for begin, places in parts.items():
+        if max(places) < mine.size:
+            other = mine.copy()
+            other[list(places)] = list(places.values())
+            yield Reading(begin, other, mine.size - int(np.count_nonzero(other != mine)))
 
 
 def _typed(mine: np.ndarray, array: np.ndarray) -> np.ndarray | None:
@@ -216,17 +272,43 @@ def _is_likely(mine: np.ndarray, other: np.ndarray, agree: int) -> bool:
 
 def _orders(mine: np.ndarray, array: np.ndarray, orders: Sequence[np.ndarray]) -> Iterator[np.ndarray]:
     """As it stands, transposed where that gives the shape, in the order that another constant gives."""
-    yield array.reshape(mine.shape)
+    if array.shape != mine.shape:
+        yield array.reshape(mine.shape)
+    for turned in _transposed(mine, array):
+        yield turned
+        yield from _unscaled(mine, turned)
+    for order in orders if mine.ndim == 1 and array.ndim == 1 else ():
+        if order.size == array.size:
+            yield array[order]
+            yield array[np.argsort(order)]
+
+
+def _transposed(mine: np.ndarray, array: np.ndarray) -> Iterator[np.ndarray]:
+    if array.shape == mine.shape:
+        yield array
     sizes = [size for size in mine.shape if size > 1]
     compact = array.reshape([size for size in array.shape if size > 1])
     if 1 < len(sizes) <= 4 and sorted(compact.shape) == sorted(sizes):
         for perm in itertools.islice(itertools.permutations(range(len(sizes))), 1, None):
             if [compact.shape[axis] for axis in perm] == sizes:
                 yield compact.transpose(perm).reshape(mine.shape)
-    for order in orders if mine.ndim == 1 and array.ndim == 1 else ():
-        if order.size == array.size:
-            yield array[order]
-            yield array[np.argsort(order)]
+
+
+def _unscaled(mine: np.ndarray, array: np.ndarray) -> Iterator[np.ndarray]:
+    """Slices that were each multiplied by a number, as where a normalization is folded into a weight, without it."""
+    if mine.dtype.kind != "f" or mine.ndim < 2 or mine.size > _SCALED or np.array_equal(mine, array):
+        return
+    for axis, size in enumerate(mine.shape):
+        if size < 2 or mine.size < _SLICE * size:
+            continue
+        own, other = (np.moveaxis(a, axis, 0).reshape(size, -1).astype(np.float64) for a in (mine, array))
+        with np.errstate(all="ignore"):
+            units = [np.nan_to_num(a / np.linalg.norm(a, axis=1, keepdims=True)) for a in (other, own)]
+            like = own[np.argmax(np.abs(units[0] @ units[1].T), axis=1)]
+            plain = np.nan_to_num(other / np.nanmedian(other / like, axis=1, keepdims=True))
+        near = np.where(np.isclose(plain, like, rtol=_SAME, atol=0), like, plain)
+        rest = [size for at, size in enumerate(mine.shape) if at != axis]
+        yield np.moveaxis(near.reshape(size, *rest), 0, axis).astype(mine.dtype)
 
 
 def _orderings(slots: Sequence[Slot], held: Held) -> list[np.ndarray]:
