@@ -108,7 +108,7 @@ def _all_of(case: NodeCase, changes: Sequence[tuple[Slot, np.ndarray]]) -> Hypot
     words = f"weights {names} differ{': ' + how.pop() if len(how) == 1 and any(how) else ''}"
     on = functools.partial(_edited, changes=changes)
     evidence = _EVIDENCE.format("constants")
-    return replace(hypothesis(case, "weight", words, on, STRUCTURE + 1.0 + len(changes), evidence), is_read=True)
+    return replace(hypothesis(case, "weight", words, on, STRUCTURE + 2 + 2 * len(changes), evidence), is_read=True)
 
 
 def differences_as_held(case: NodeCase, k: float) -> Iterator[Cause]:
