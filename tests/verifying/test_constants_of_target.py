@@ -100,7 +100,7 @@ def test_a_number_that_only_the_target_holds(tmp_path: Path) -> None:
     arrays = {"w": RNG.normal(size=(6, 5)).astype(np.float32), "b": RNG.normal(size=5).astype(np.float32)}
     source, target = (model(text.format(alpha), **arrays) for alpha in ("1.0", "1.01"))
     cause = first(source, saved(target, tmp_path), {"x": RNG.normal(size=(4, 6)).astype(np.float32)})
-    assert cause.what == "attribute 'alpha' is 1.01, the source has 1"
+    assert cause.what == "it behaves as with alpha = 1.01, the source has 1"
 
 
 def normalized(weight: Any, folded: bool) -> onnx.ModelProto:

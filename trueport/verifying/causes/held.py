@@ -202,7 +202,9 @@ def _said(case: NodeCase, slot: Slot, reading: Reading, bits: float) -> Hypothes
     mine, theirs = slot.mine, reading.array
     differ = np.argwhere(_apart(mine, theirs))
     place = tuple(int(i) for i in differ[0])
-    if mine.size <= 8:
+    if slot.kind == "attribute" and mine.ndim == 0:
+        words = f"it behaves as with {slot.name} = {text(theirs)}, the source has {text(mine)}"
+    elif mine.size <= 8:
         words = f"{slot.kind} {slot.name!r} is {text(theirs)}, the source has {text(mine)}"
     else:
         how = relation(mine, theirs)
