@@ -71,6 +71,8 @@ class NodeCase:
     """the target's nodes that may stand for it; None where the target is not one of ONNX"""
     target_families: frozenset[str] = frozenset()
     """families of the target's operations in that place; empty where they are not known"""
+    target_holds: tuple[tuple[str, Any], ...] = ()
+    """constants of these operations, by the target's own names; none where they are read in its nodes"""
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,8 @@ class Hypothesis:
     """description length: of several that fit, the shortest is preferred"""
     on: Callable[[NodeCase], Any] | None = None
     """what it predicts of the same node on other inputs; None where it only speaks of these"""
+    is_read: bool = False
+    """whether it is read in the target, so that the numbers of one set of inputs are enough to confirm it"""
 
 
 class Stepper(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,10 @@ class Model(ABC):
     def constants(self) -> Mapping[str, Any]:
         """Weights under the source's names, in the source's order of axes, as far as the model keeps them."""
         return {}
+
+    def constants_of(self, tensors: Iterable[str]) -> Iterator[tuple[str, Any]]:
+        """Yield what the operations that make tensors hold, those of their bodies too, by the target's own names."""
+        return iter(())
 
     def cut(self, fed: Mapping[str, Any], fetch: str, feeds: Mapping[str, Any], place: Path) -> None:
         """Write the part between given values and one that is asked for as a model of its own, in this form."""

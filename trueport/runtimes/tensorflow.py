@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from trueport.ir.ports import Port, natural_order, pack, unpack
 from trueport.lazy import LazyModule
 from trueport.quoting import one_line
 from trueport.runtimes.base import Model, Operation
+from trueport.runtimes.constants_tensorflow import constants_of
 from trueport.runtimes.inlined import argument_names, inlined
 from trueport.runtimes.on_demand import OnDemand
 from trueport.runtimes.parts_tensorflow import Cut, write_part
@@ -93,6 +94,13 @@ class FunctionModel(Model):
         variables = {v.name.split(":")[0]: v for v in getattr(self._traced, "variables", ())}
         kept = [stored for stored in self._map.weights if stored.key in variables]
         return OnDemand({w.initializer: functools.partial(_restored, variables[w.key], w.perm) for w in kept})
+
+    def constants_of(self, tensors: Iterable[str]) -> Iterator[tuple[str, Any]]:
+        graph, captured = self._traced.graph, self._traced.captured_inputs
+        placeholders = graph.inputs[len(graph.inputs) - len(captured) :]
+        known = {id(variable.handle): variable for variable in self._traced.variables}
+        pairs = zip(placeholders, captured, strict=True)
+        return constants_of(graph, tensors, {t.name: known[id(held)] for t, held in pairs if id(held) in known})
 
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         parts: dict[str, np.ndarray] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -146,10 +146,11 @@ class AlignedModel(Model):
         keys = {known[key].tensor: key for key in shapes}
         yield from ((keys[tensor], shapes[keys[tensor]]) for tensor in self._made_of(value) if tensor in keys)
 
-    def _made_of(self, value: str) -> Iterator[str]:
-        """The target's tensors behind a value, back to aligned ones, the nearest first."""
+    def _made_of(self, value: str, along: Collection[str] = ()) -> Iterator[str]:
+        """The target's tensors behind a value, back to aligned ones but those ``along`` it, the nearest first."""
         known = self._model.inner()
-        aligned = {known[held.tensor].tensor for held in self._values.values() if held.tensor in known}
+        stops = (held.tensor for name, held in self._values.items() if name not in along)
+        aligned = {known[tensor].tensor for tensor in stops if tensor in known}
         waiting = [known[self._values[value].tensor].tensor] if value in self._values else []
         seen = set(waiting)
         while waiting:
@@ -173,6 +174,15 @@ class AlignedModel(Model):
         """Weights of the operations that make a value out of aligned ones, under the target's names."""
         stored = self._model.constants()
         yield from ((tensor, stored[tensor]) for tensor in self._made_of(value) if tensor in stored)
+
+    def held_before(self, value: str, along: Collection[str] = ()) -> Iterator[tuple[str, Any]]:
+        """What the operations that make a value out of aligned ones hold, small constants and those of bodies too.
+
+        ``along``: values that are made together with it, which hide nothing behind them.
+        """
+        behind = [v for v in dict.fromkeys((value, *along)) if v in self._values]
+        tensors = [tensor for one in behind for tensor in (self.own_names(one)[0], *self._made_of(one, behind))]
+        return self._model.constants_of(tensors)
 
     def write_part(
         self, given: Mapping[str, Any], ports: Mapping[str, str], fetch: str, feeds: Mapping[str, Any], place: Path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -30,7 +30,11 @@ from trueport.verifying.causes.hypothesis import (
 from trueport.verifying.causes.relation import relation
 from trueport.verifying.causes.solving import decimals, is_overdetermined, solve
 
-__all__ = ["body_differences", "inner_attributes"]
+__all__ = ["body_constants", "body_differences", "inner_attributes"]
+
+
+_PUT = "trueport.constant."
+"""How the names of constants begin that are put into a graph."""
 
 
 def body_differences(case: NodeCase, part: TargetPart, node: ir.Node) -> Iterator[Hypothesis]:
@@ -83,6 +87,31 @@ def _with_inner(case: NodeCase, name: str, position: int, key: str, value: Any) 
     if value is not None:
         inner.attributes.update(copied(inner, {key: value}).attributes)
     return run_on(case, copied(case.node, {name: graph}), case.inputs)
+
+
+def body_constants(case: NodeCase) -> Iterator[tuple[str, np.ndarray, Callable[[NodeCase, np.ndarray], NodeCase]]]:
+    """Constants that nodes in the node's graphs read: where each is, its elements, and what puts others there."""
+    for name, graph in _graphs(case.node):
+        for position, inner in enumerate(graph):
+            for index, value in enumerate(inner.inputs):
+                held = ir.convenience.get_const_tensor(value) if value is not None else None
+                if held is not None:
+                    where = f"{formal(inner, index)} of {inner.op_type} {inner.name or inner.outputs[0].name}"
+                    place = functools.partial(_with_constant, name=name, position=position, index=index)
+                    yield f"{where} in its {name}", np.asarray(held.numpy()), place
+
+
+def _with_constant(case: NodeCase, array: np.ndarray, name: str, position: int, index: int) -> NodeCase:
+    """The node with another constant for an input of the node at a position in one of its graphs."""
+    graph = case.node.attributes[name].as_graph().clone(allow_outer_scope_values=True)
+    inner = [node for node in graph if not (node.name or "").startswith(_PUT)][position]
+    value = inner.inputs[index]
+    held = ir.convenience.get_const_tensor(value) if value is not None else None
+    kept = array if held is None else array.astype(held.numpy().dtype)
+    made = ir.node("Constant", [], {"value": ir.tensor(kept)}, name=f"{_PUT}{position}.{index}")
+    graph.insert_before(next(iter(graph)), made)
+    inner.replace_input_with(index, made.outputs[0])
+    return replace(case, node=copied(case.node, {name: graph}))
 
 
 def _value(part: TargetPart, value: ir.Value) -> Any:

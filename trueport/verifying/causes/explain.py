@@ -24,6 +24,7 @@ from trueport.verifying.causes.branches import other_branches
 from trueport.verifying.causes.composed import appended_operators, applied_twice
 from trueport.verifying.causes.evidence import result_evidence, shape_evidence, weights_of_the_same_name
 from trueport.verifying.causes.gates import other_gates
+from trueport.verifying.causes.held import differences_as_held, differences_of_constants
 from trueport.verifying.causes.hypothesis import Rule
 from trueport.verifying.causes.numbers_of_operands import fitted_elements, fitted_operands, rounded_operands
 from trueport.verifying.causes.operands import (
@@ -46,6 +47,7 @@ __all__ = ["explain", "fits", "is_read"]
 
 RULES: tuple[Rule, ...] = (
     differences,
+    differences_of_constants,
     other_branches,
     passed_through,
     other_quantization,
@@ -99,6 +101,8 @@ def explain(
     rules = [iter(weights), iter(constants), *(rule(small) for rule in RULES)]
     result = search(small, rules, k, others)
     found = [*said, *_with_ties([_cause(one) for one in result.hypotheses], case)]
+    if not result.hypotheses:
+        found += list(differences_as_held(small, k))
     for last in (shape_evidence, narrow_arithmetic, unusual_numbers):
         found += list(last(case))[: max(0, _ENOUGH - len(found))]
     if not found:
@@ -115,9 +119,9 @@ def explain(
 def is_read(case: NodeCase, target: Model, k: float) -> bool:
     """Whether what the target's own weights or nodes have otherwise explains the node."""
     small = fewer_rows(case)
-    return any(
-        fits(one, small, k) for one in (*weights_of_the_same_name(small, target), *differences(small)) if one.kind
-    )
+    held = (one for one in differences_of_constants(small) if one.is_read)
+    read = (*weights_of_the_same_name(small, target), *differences(small), *held)
+    return any(fits(one, small, k) for one in read if one.kind)
 
 
 def _with_ties(found: list[Cause], case: NodeCase) -> list[Cause]:

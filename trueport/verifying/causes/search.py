@@ -68,7 +68,7 @@ def search(case: NodeCase, rules: Iterable[Iterator[Hypothesis]], k: float, othe
         if ratio is None:
             continue
         elsewhere = others() if elsewhere is None else elsewhere
-        if all(_holds(hypothesis, other, k) for other in elsewhere):
+        if hypothesis.is_read or all(_holds(hypothesis, other, k) for other in elsewhere):
             found.append((hypothesis.bits + math.log2(1 + ratio), hypothesis))
     return Found(tuple(one for _, one in sorted(found, key=lambda item: item[0])), tried)
 
@@ -94,7 +94,7 @@ def _ratio(hypothesis: Hypothesis, case: NodeCase, k: float) -> float | None:
         return None
     array = np.asarray(predicted)
     if got.dtype.kind in "OUS":
-        return 0.0 if array.dtype.kind in "OUS" and np.array_equal(array.astype(object), got.astype(object)) else None
+        return 0.0 if array.dtype.kind in "OUS" and _words(array) == _words(got) else None
     if got.dtype.kind not in "fc" and got.dtype.name != "bfloat16":
         return 0.0 if array.dtype == got.dtype and np.array_equal(array, got) else None
     with np.errstate(all="ignore"):
@@ -112,6 +112,12 @@ def _ratio(hypothesis: Hypothesis, case: NodeCase, k: float) -> float | None:
     if found.verdict == Verdict.FAITHFUL:
         return float(found.ratio)
     return _BY_SIZE if left < _HARDLY and _is_as_small(array, got, noisy) else None
+
+
+def _words(array: np.ndarray) -> list[str]:
+    """Text as such: TensorFlow keeps it as bytes."""
+    listed = array.ravel().tolist()
+    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in listed]
 
 
 def _is_as_small(predicted: np.ndarray, got: np.ndarray, noisy: Sequence[Any]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ def _pair_inputs(source: Sequence[Port], target: Sequence[Port]) -> list[Pairing
 def _pair_outputs(source: Sequence[Port], target: Sequence[Port], permute: bool) -> list[Pairing]:
     partners = _partners(source, target)
     if partners is not None:
-        orders = [_permutation(s, t)[1] if permute else None for s, t in zip(source, partners, strict=True)]
+        orders = [_order_of_output(s, t) if permute else None for s, t in zip(source, partners, strict=True)]
         found = [Pairing(s.name, t.name, perm) for s, t, perm in zip(source, partners, orders, strict=True)]
         return _narrowed(found, source, partners)
     by_name = {_plain(port.name): port for port in target}
@@ -125,6 +125,19 @@ def _order(source: Port, target: Port) -> tuple[int, ...] | None:
     else:
         words = f"{source.name!r} is {own} in the source and {other} in the target"
     raise UsageError(words, where="inputs", remedy="compare models that take the same inputs")
+
+
+def _order_of_output(source: Port, target: Port) -> tuple[int, ...] | None:
+    """Return the permutation with which more sizes are the same than without; that open dims allow it says nothing."""
+    perm = _permutation(source, target)[1]
+    if perm is None or source.shape is None or target.shape is None:
+        return None
+    turned = [source.shape[axis] for axis in perm]
+    return perm if _count_same(turned, target.shape) > _count_same(source.shape, target.shape) else None
+
+
+def _count_same(one: Sequence[Any], other: Sequence[Any]) -> int:
+    return sum(isinstance(a, int) and a == b for a, b in zip(one, other, strict=True))
 
 
 def _permutation(source: Port, target: Port) -> tuple[bool, tuple[int, ...] | None]:
@@ -212,6 +225,9 @@ class PairedModel(Model):
 
     def constants(self) -> Mapping[str, Any]:
         return self._model.constants()
+
+    def constants_of(self, tensors: Iterable[str]) -> Iterator[tuple[str, Any]]:
+        return self._model.constants_of(tensors)
 
     def segment(self, fed: Mapping[str, Any], fetch: Sequence[str], feeds: Mapping[str, Any]) -> dict[str, Any]:
         return self._model.segment(fed, fetch, self._fed(feeds))

@@ -48,6 +48,8 @@ _TRIES = 3
 """Sets of inputs that show a departure on which its node is looked for."""
 _MOST_STORED = 64
 """Constants that only the target has which are looked at."""
+_MOST_HELD = 400
+"""Constants of the target's operations behind a value which are looked at."""
 _VAGUE = frozenset({"unknown", "scale", "offset", "clip", "shape", "dtype", "ties", "special", "order", "nodes"})
 """Causes that describe the error more than what made it: another node's better one is preferred."""
 
@@ -323,12 +325,14 @@ def _with_target_part(culprit: Culprit, model: Model, feeds: Feeds, declarations
 
 
 def _with_target_families(culprit: Culprit) -> Culprit:
-    """The culprit whose cases know what kinds of operations a target of another form has in that place."""
+    """The culprit whose cases know which operations a target of another form has in that place, and what they hold."""
     part = culprit.part
     if part is None or not isinstance(part.target, AlignedModel):
         return culprit
     families = part.target.families_before(part.value)
-    cases = tuple(replace(case, target_families=families) for case in culprit.cases)
+    made = {v.name for case in culprit.cases for v in case.node.outputs if v.name}
+    holds = tuple(itertools.islice(part.target.held_before(part.value, made), _MOST_HELD))
+    cases = tuple(replace(case, target_families=families, target_holds=holds) for case in culprit.cases)
     return replace(culprit, cases=cases, case=cases[0] if cases else None)
 
 
