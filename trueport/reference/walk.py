@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -71,6 +71,8 @@ class NodeCase:
     """the target's nodes that may stand for it; None where the target is not one of ONNX"""
     target_families: frozenset[str] = frozenset()
     """families of the target's operations in that place; empty where they are not known"""
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+    """values that the source makes before the node, by their names, the nearest first"""
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from trueport.verifying.causes.hypothesis import Rule
 from trueport.verifying.causes.numbers_of_operands import fitted_elements, fitted_operands, rounded_operands
 from trueport.verifying.causes.operands import (
     all_weights,
+    earlier_operands,
     other_indices,
     other_operands,
     other_outputs,
@@ -52,6 +53,7 @@ RULES: tuple[Rule, ...] = (
     other_special_numbers,
     other_outputs,
     other_operands,
+    earlier_operands,
     other_gates,
     other_indices,
     other_attributes,

@@ -141,10 +141,18 @@ def _permutation(source: Port, target: Port) -> tuple[bool, tuple[int, ...] | No
         for perm in itertools.permutations(range(rank))
         if _fit([source.shape[axis] for axis in perm], target.shape)
     ]
+    # An open dim fits any size: an order of axes is told by the sizes that it puts in their places.
+    as_it_is = _known(source.shape, target.shape, range(rank))
+    fitting = [perm for perm in fitting if _known(source.shape, target.shape, perm) > as_it_is]
     # The usual ones first: channels moved to the end, or to the front.
     usual = [(0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))]
     chosen = [perm for perm in usual if perm in fitting] or fitting
     return (True, chosen[0]) if chosen else (False, None)
+
+
+def _known(source: Sequence[Any], target: Sequence[Any], perm: Sequence[int]) -> int:
+    """Count the axes whose sizes both declare, and declare alike, in an order of axes."""
+    return sum(isinstance(s, int) and s == t for s, t in zip((source[a] for a in perm), target, strict=True))
 
 
 def _fit(one: Sequence[Any], other: Sequence[Any]) -> bool:

@@ -1,0 +1,72 @@
+"""Causes that lie in what a node reads, in the shape of its result, and in how an order of axes is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+import trueport
+from tests.verifying.test_causes_families import in_tensorflow
+from tests.verifying.test_causes_language import FLOAT, first, model
+from trueport.ir.ports import Port
+from trueport.verifying.inputs.pairing import _permutation
+
+RNG = np.random.default_rng(4)
+
+
+def culprit(source: onnx.ModelProto, target: Any, data: Any) -> Any:
+    return trueport.locate(source, target, data=data).culprit
+
+
+def test_a_node_that_reads_an_earlier_value_is_to_blame_and_not_the_value_that_nobody_reads() -> None:
+    text = "a (float[4,6] x) => (float[4,6] y) {{ g = Gelu(x) m = Mul(x, w) y = Softplus({0}) }}"
+    weight = RNG.normal(size=(6,)).astype(np.float32)
+    source, target = (model(text.format(name), w=weight) for name in ("m", "g"))
+    found = culprit(source, in_tensorflow(target), {"x": FLOAT})
+    assert (found.op, found.causes[0].what) == ("Softplus", "operand 'X' (input 0) reads 'g', in the source 'm'")
+
+
+def test_a_node_that_is_left_out_is_to_blame_and_not_what_reads_its_operand() -> None:
+    text = "a (float[4,6] x) => (float[4,6] y) {{ g = Gelu(x) m = Mul(g, w) y = Softplus({0}) }}"
+    weight = RNG.normal(size=(6,)).astype(np.float32)
+    source, target = (model(text.format(name), w=weight) for name in ("m", "g"))
+    found = culprit(source, in_tensorflow(target), {"x": FLOAT})
+    assert found.op == "Mul"
+    assert "left out" in found.causes[0].what
+
+
+def test_integers_that_pass_through_a_float() -> None:
+    body = "a (int64[5,4] x, int64[5,4] d) => (int64[5,4] y) {{ {0} y = Mod({1}, d) }}"
+    casts = "f = Cast <to = 1> (x) b = Cast <to = 7> (f)"
+    source, target = model(body.format("", "x")), model(body.format(casts, "b"))
+    data = {"x": RNG.integers(1 << 28, 1 << 31, (5, 4)), "d": RNG.integers(3, 1 << 29, (5, 4))}
+    assert "A passes through float32" in first(source, in_tensorflow(target), data).what
+
+
+def test_numbers_that_overflow_explain_nothing() -> None:
+    text = "a (float[4,6] x) => (float[4,3] y) {{ y = Gemm <alpha = {0}> (x, w) }}"
+    weight = RNG.normal(size=(6, 3)).astype(np.float32)
+    source, target = (model(text.format(alpha), w=weight) for alpha in ("1.0", "1.01"))
+    data = {"x": (np.abs(FLOAT) * 100 + 50).astype(np.float32)}
+    assert "alpha = 1.01" in first(source, in_tensorflow(target), data).what
+
+
+@pytest.mark.parametrize(("source", "target"), [((None, 3), (None, 4)), (("N", 3, 6), (None, 4, 6))])
+def test_open_sizes_do_not_tell_an_order_of_axes(source: Any, target: Any) -> None:
+    ports = [Port("y", "tensor", "FLOAT", shape, ("y",)) for shape in (source, target)]
+    assert _permutation(*ports) == (False, None)
+
+
+def test_channels_are_told_by_their_size_between_open_ones() -> None:
+    ports = [Port("y", "tensor", "FLOAT", shape, ("y",)) for shape in ((None, 3, "H", "W"), (None, 8, 8, 3))]
+    assert _permutation(*ports) == (True, (0, 2, 3, 1))
+
+
+def test_a_count_that_makes_another_shape() -> None:
+    text = "a (float[N,6] x) => (float[N,K] y) { y, i = TopK(x, k) }"
+    source, target = (model(text, k=np.asarray([count], np.int64)) for count in (3, 4))
+    found = first(source, in_tensorflow(target), {"x": FLOAT})
+    assert found.what == "K is off by +1: it is [4], the source has [3]"
