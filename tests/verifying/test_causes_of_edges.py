@@ -70,3 +70,40 @@ def test_a_count_that_makes_another_shape() -> None:
     source, target = (model(text, k=np.asarray([count], np.int64)) for count in (3, 4))
     found = first(source, in_tensorflow(target), {"x": FLOAT})
     assert found.what == "K is off by +1: it is [4], the source has [3]"
+
+
+@pytest.mark.parametrize(
+    ("op", "source", "target", "said"),
+    [
+        ("MaxPool", "kernel_shape = [3, 3]", "kernel_shape = [3, 5], pads = [0, 1, 0, 1]", "kernel_shape = [3, 5]"),
+        (
+            "AveragePool",
+            "kernel_shape = [2, 2], count_include_pad = 1",
+            "kernel_shape = [2, 3], pads = [0, 1, 0, 0], count_include_pad = 1",
+            "kernel_shape = [2, 3]",
+        ),
+        ("LpPool", "kernel_shape = [3, 3], dilations = [1, 1]", "kernel_shape = [1, 3]", "kernel_shape = [1, 3]"),
+    ],
+)
+def test_a_window_of_another_extent(op: str, source: str, target: str, said: str) -> None:
+    text = "a (float[2,3,9,8] x) => (float[2,3,P,Q] y) {{ y = {0} <{1}> (x) }}"
+    data = {"x": RNG.normal(size=(2, 3, 9, 8)).astype(np.float32)}
+    cause = first(model(text.format(op, source)), in_tensorflow(model(text.format(op, target))), data)
+    assert said in cause.what
+
+
+@pytest.mark.parametrize(
+    ("body", "source", "target"),
+    [
+        ("y = Tile(x, k)", [1, 2], [3, 1]),
+        ("y = Tile(x, k)", [2, 2], [7, 2]),
+        ("y = Expand(x, k)", [5, 4, 6], [9, 4, 6]),
+        ("y = Pad(x, k)", [1, 0, 0, 0], [1, 0, 5, 0]),
+        ("y = Reshape(x, k)", [4, 6], [6, 4]),
+    ],
+)
+def test_sizes_that_are_told_by_the_shape_of_the_result(body: str, source: list[int], target: list[int]) -> None:
+    rank = len(source) if "Expand" in body or "Reshape" in body else 2
+    text = f"a (float[4,6] x) => (float[{','.join('PQRST'[:rank])}] y) {{ {body} }}"
+    models = [model(text, k=np.asarray(sizes, np.int64)) for sizes in (source, target)]
+    assert str(target) in first(models[0], in_tensorflow(models[1]), {"x": FLOAT}).what

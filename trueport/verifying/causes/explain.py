@@ -38,6 +38,7 @@ from trueport.verifying.causes.operators import fitted_operators, other_operator
 from trueport.verifying.causes.quantization import other_quantization
 from trueport.verifying.causes.search import fewer_rows, fits, search
 from trueport.verifying.causes.shapes_of_error import error_patterns, narrow_arithmetic
+from trueport.verifying.causes.sizes import other_windows, sizes_of_the_result
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
 from trueport.verifying.causes.structure import differences, differences_as_read, other_nodes, target_constants
 from trueport.verifying.causes.ties import near_ties
@@ -57,6 +58,8 @@ RULES: tuple[Rule, ...] = (
     other_gates,
     other_indices,
     other_attributes,
+    other_windows,
+    sizes_of_the_result,
     rounded_operands,
     other_roundings,
     other_casts,
