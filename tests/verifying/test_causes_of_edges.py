@@ -107,3 +107,20 @@ def test_sizes_that_are_told_by_the_shape_of_the_result(body: str, source: list[
     text = f"a (float[4,6] x) => (float[{','.join('PQRST'[:rank])}] y) {{ {body} }}"
     models = [model(text, k=np.asarray(sizes, np.int64)) for sizes in (source, target)]
     assert str(target) in first(models[0], in_tensorflow(models[1]), {"x": FLOAT}).what
+
+
+def test_what_is_wrong_in_a_fused_node_is_not_that_it_is_fused(tmp_path: Any) -> None:
+    import onnxruntime
+
+    text = "a (float[4,6] x) => (float[4,3] y) {{ m = MatMul(x, w) b = Add(m, v) y = Tanh(b) }}"
+    weight, bias = RNG.normal(size=(6, 3)).astype(np.float32), RNG.normal(size=3).astype(np.float32)
+    other = weight.copy()
+    other[2, 1] *= -1
+    source, target = (model(text.format(), w=array, v=bias) for array in (weight, other))
+    options = onnxruntime.SessionOptions()
+    options.optimized_model_filepath = str(tmp_path / "fused.onnx")
+    onnxruntime.InferenceSession(target.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    fused = onnx.load(tmp_path / "fused.onnx")
+    assert [node.op_type for node in fused.graph.node] == ["FusedGemm"]
+    found = culprit(source, fused, {"x": FLOAT})
+    assert (found.op, found.causes[0].kind) == ("MatMul", "weight")
