@@ -124,3 +124,16 @@ def test_what_is_wrong_in_a_fused_node_is_not_that_it_is_fused(tmp_path: Any) ->
     assert [node.op_type for node in fused.graph.node] == ["FusedGemm"]
     found = culprit(source, fused, {"x": FLOAT})
     assert (found.op, found.causes[0].kind) == ("MatMul", "weight")
+
+
+@pytest.mark.parametrize(("target", "shape"), [("ReduceMax", "1"), ("Trilu", "4")])
+def test_another_operator_in_the_body_of_a_loop(target: str, shape: str) -> None:
+    text = """
+        a (float[3,4] x) => (float[3,4] z, float[2,3,{1}] y) {{
+            z, y = Loop <body = b (int64 i, bool g, float[3,4] s) => (bool h, float[3,4] t, float[3,{1}] r) {{
+                h = Identity(g) t = Add(s, s) r = {0}(s, one) }}> (trips, , x)
+        }}"""
+    constants = {"one": np.asarray([1], np.int64), "trips": np.asarray(2, np.int64)}
+    models = [model(text.format(*of), **constants) for of in (("ReduceSum", "1"), (target, shape))]
+    cause = first(models[0], in_tensorflow(models[1]), {"x": FLOAT[:3, :4]})
+    assert f"behaves as {target}, the source has ReduceSum" in cause.what

@@ -25,6 +25,7 @@ from trueport.verifying.causes.composed import appended_operators, applied_twice
 from trueport.verifying.causes.evidence import result_evidence, shape_evidence, weights_of_the_same_name
 from trueport.verifying.causes.gates import other_gates
 from trueport.verifying.causes.hypothesis import Rule
+from trueport.verifying.causes.inner_operators import inner_operators
 from trueport.verifying.causes.numbers_of_operands import fitted_elements, fitted_operands, rounded_operands
 from trueport.verifying.causes.operands import (
     all_weights,
@@ -73,6 +74,7 @@ RULES: tuple[Rule, ...] = (
     fitted_operators,
     fitted_elements,
     inner_attributes,
+    inner_operators,
     attribute_pairs,
     error_patterns,
 )
