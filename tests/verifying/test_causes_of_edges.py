@@ -137,3 +137,13 @@ def test_another_operator_in_the_body_of_a_loop(target: str, shape: str) -> None
     models = [model(text.format(*of), **constants) for of in (("ReduceSum", "1"), (target, shape))]
     cause = first(models[0], in_tensorflow(models[1]), {"x": FLOAT[:3, :4]})
     assert f"behaves as {target}, the source has ReduceSum" in cause.what
+
+
+def test_a_factor_is_that_of_the_node_that_has_it_and_not_of_what_reads_its_result() -> None:
+    text = "a (float[4,6] x) => (float[4,3] y) {{ {} }}"
+    weight, bias = RNG.normal(size=(6, 3)).astype(np.float32), RNG.normal(size=3).astype(np.float32)
+    steps = "m = MatMul(x, w) s = Mul(m, half) y = Add(s, b)"
+    source = model(text.format(steps), w=weight, b=bias, half=np.float32(0.5))
+    target = model(text.format("y = Gemm <alpha = 0.51> (x, w, b)"), w=weight, b=bias)
+    found = culprit(source, target, {"x": FLOAT})
+    assert (found.op, found.causes[0].what) == ("Mul", "B is 1.02 times the source's")

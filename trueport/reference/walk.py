@@ -73,6 +73,8 @@ class NodeCase:
     """families of the target's operations in that place; empty where they are not known"""
     earlier: Mapping[str, Any] = field(default_factory=dict)
     """values that the source makes before the node, by their names, the nearest first"""
+    inside: frozenset[str] = frozenset()
+    """values that nodes make which may be the one as well: what is wrong with them is those nodes' to explain"""
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,9 @@ def fitted_operands(case: NodeCase) -> Iterator[Hypothesis]:
 
 def _is_free(case: NodeCase, index: int) -> bool:
     """True if an operand may have any number: a bound of an element-wise operator asks for no memory."""
+    value = case.node.inputs[index]
+    if value is not None and value.name in case.inside:
+        return False
     return is_data(case, index) or facts(case.node.op_type, case.node.domain).kind is Kind.ELEMENTWISE
 
 

@@ -21,7 +21,8 @@ _MOST_BYTES = 1 << 27
 
 def with_earlier_values(culprit: Culprit, walk: Walkable, feeds: Mapping[str, Any]) -> Culprit:
     """Return the culprit whose cases know the values that the source makes before each of their nodes."""
-    cases = tuple(replace(case, earlier=_earlier(case, culprit, walk, feeds)) for case in culprit.cases)
+    inside = frozenset(v.name for case in culprit.cases for v in case.node.outputs if v.name)
+    cases = tuple(replace(case, earlier=_earlier(case, culprit, walk, feeds), inside=inside) for case in culprit.cases)
     return replace(culprit, cases=cases, case=cases[0] if cases else None)
 
 
