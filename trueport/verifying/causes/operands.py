@@ -50,7 +50,7 @@ def other_operands(case: NodeCase) -> Iterator[Hypothesis]:
         which = OPERAND + among(len(case.inputs))
         listed = [
             *_dropped(index, name, array, is_data=is_data(case, index)),
-            *_with_values(array, _integers(name, array, constant), constant=constant),
+            *_with_values(name, array, _integers(name, array, constant), constant=constant),
             *_orders(name, array),
         ]
         for number, (kind, words, change) in enumerate(listed):
@@ -120,12 +120,13 @@ def _dropped(index: int, name: str, array: np.ndarray, *, is_data: bool) -> Iter
 
 
 def _with_values(
-    array: np.ndarray, listed: Iterable[tuple[str, str, Change]], *, constant: bool
+    name: str, array: np.ndarray, listed: Iterable[tuple[str, str, Change]], *, constant: bool
 ) -> Iterator[tuple[str, str, Change]]:
     """Say also what a constant is then, where that is short."""
     for kind, words, change in listed:
         short = constant and array.size <= _SHOWN
-        yield kind, f"{words}: it is {text(change(array))}, the source has {text(array)}" if short else words, change
+        said = f"operand {name!r} is {text(change(array))}, the source has {text(array)}: " if short else ""
+        yield kind, said + words, change
 
 
 def _integers(name: str, array: np.ndarray, constant: bool) -> Iterator[tuple[str, str, Change]]:
