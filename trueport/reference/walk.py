@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -73,6 +73,10 @@ class NodeCase:
     """families of the target's operations in that place; empty where they are not known"""
     target_holds: tuple[tuple[str, Any], ...] = ()
     """constants of these operations, by the target's own names; none where they are read in its nodes"""
+    earlier: Mapping[str, Any] = field(default_factory=dict)
+    """values that the source makes before the node, by their names, the nearest first"""
+    inside: frozenset[str] = frozenset()
+    """values that nodes make which may be the one as well: what is wrong with them is those nodes' to explain"""
 
 
 @dataclass(frozen=True)

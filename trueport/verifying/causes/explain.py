@@ -26,9 +26,11 @@ from trueport.verifying.causes.evidence import result_evidence, shape_evidence, 
 from trueport.verifying.causes.gates import other_gates
 from trueport.verifying.causes.held import differences_as_held, differences_of_constants
 from trueport.verifying.causes.hypothesis import Rule
+from trueport.verifying.causes.inner_operators import inner_operators
 from trueport.verifying.causes.numbers_of_operands import fitted_elements, fitted_operands, rounded_operands
 from trueport.verifying.causes.operands import (
     all_weights,
+    earlier_operands,
     other_indices,
     other_operands,
     other_outputs,
@@ -38,6 +40,7 @@ from trueport.verifying.causes.operators import fitted_operators, other_operator
 from trueport.verifying.causes.quantization import other_quantization
 from trueport.verifying.causes.search import fewer_rows, fits, search
 from trueport.verifying.causes.shapes_of_error import error_patterns, narrow_arithmetic
+from trueport.verifying.causes.sizes import other_windows, sizes_of_the_result
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
 from trueport.verifying.causes.structure import differences, differences_as_read, other_nodes, target_constants
 from trueport.verifying.causes.ties import near_ties
@@ -54,9 +57,12 @@ RULES: tuple[Rule, ...] = (
     other_special_numbers,
     other_outputs,
     other_operands,
+    earlier_operands,
     other_gates,
     other_indices,
     other_attributes,
+    other_windows,
+    sizes_of_the_result,
     rounded_operands,
     other_roundings,
     other_casts,
@@ -70,6 +76,7 @@ RULES: tuple[Rule, ...] = (
     fitted_operators,
     fitted_elements,
     inner_attributes,
+    inner_operators,
     attribute_pairs,
     error_patterns,
 )

@@ -45,6 +45,7 @@ _FEW = 4
 
 def rounded_operands(case: NodeCase) -> Iterator[Hypothesis]:
     """One operand, or all, rounded to a narrower type; integers that pass through one."""
+    yield from sorted(_integers_through_floats(case), key=lambda one: one.bits)
     floats = [i for i, a in enumerate(case.inputs) if isinstance(a, np.ndarray) and a.dtype.kind == "f" and a.size]
     for number, (kind, change) in enumerate(narrowings()):
         bits = OPERAND + among(len(floats)) + 1 + among(number + 1)
@@ -60,6 +61,31 @@ def rounded_operands(case: NodeCase) -> Iterator[Hypothesis]:
                 words = f"{formal(case.node, index)} is rounded to {name}, with a scale for each element of axis {axis}"
                 change = functools.partial(_to_levels, most=most, axis=axis)
                 yield hypothesis(case, "dtype", words, with_operand(index, change), OPERAND + 6)
+
+
+def _integers_through_floats(case: NodeCase) -> Iterator[Hypothesis]:
+    """Integers that a float does not hold, cast to it and back."""
+    whole = [i for i, a in enumerate(case.inputs) if isinstance(a, np.ndarray) and a.dtype.kind in "iu" and a.size]
+    for number, kind in enumerate((np.float32, np.float64, np.float16, ml_dtypes.bfloat16)):
+        change = functools.partial(_through, kind=kind)
+        changed = [i for i in whole if is_data(case, i) and not np.array_equal(change(case.inputs[i]), case.inputs[i])]
+        bits, name = OPERAND + 1 + among(number + 1), np.dtype(kind).name
+        for index in changed:
+            words = f"{formal(case.node, index)} passes through {name}: its integers are rounded to it and back"
+            yield hypothesis(case, "dtype", words, with_operand(index, change), bits + among(len(whole)))
+        if len(changed) > 1:
+            words = f"its integer operands pass through {name}: they are rounded to it and back"
+            yield hypothesis(case, "dtype", words, with_operands(dict.fromkeys(changed, change)), bits)
+
+
+def _through(array: Any, kind: Any) -> Any:
+    """Cast to a float and back; what the integers do not hold any more is their largest or smallest."""
+    limits = np.iinfo(array.dtype)
+    with np.errstate(all="ignore"):
+        made = array.astype(kind).astype(np.float64)
+        inside = (made > limits.min) & (made < limits.max)
+        plain = np.where(inside, made, 0).astype(array.dtype)
+    return np.where(inside, plain, np.where(made > 0, limits.max, limits.min)).astype(array.dtype)
 
 
 def narrowings() -> Iterator[tuple[str, Any]]:
@@ -110,6 +136,9 @@ def fitted_operands(case: NodeCase) -> Iterator[Hypothesis]:
 
 def _is_free(case: NodeCase, index: int) -> bool:
     """True if an operand may have any number: a bound of an element-wise operator asks for no memory."""
+    value = case.node.inputs[index]
+    if value is not None and value.name in case.inside:
+        return False
     return is_data(case, index) or facts(case.node.op_type, case.node.domain).kind is Kind.ELEMENTWISE
 
 

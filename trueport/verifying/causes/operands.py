@@ -22,18 +22,21 @@ from trueport.verifying.causes.hypothesis import (
     is_constant,
     is_data,
     run_on,
+    text,
     with_operand,
     with_operands,
 )
 from trueport.verifying.causes.relation import relation
 
-__all__ = ["all_weights", "other_indices", "other_operands", "other_outputs", "other_weights"]
+__all__ = ["all_weights", "earlier_operands", "other_indices", "other_operands", "other_outputs", "other_weights"]
 
 _MOST = 16
 """Constants of the target that are tried."""
 _MAX_RANK = 4
 _FEW = 64
 """Integers of a constant that are changed one by one."""
+_SHOWN = 8
+"""Integers of an operand that are said."""
 Change = Callable[[Any], Any]
 
 
@@ -47,7 +50,7 @@ def other_operands(case: NodeCase) -> Iterator[Hypothesis]:
         which = OPERAND + among(len(case.inputs))
         listed = [
             *_dropped(index, name, array, is_data=is_data(case, index)),
-            *_integers(name, array, constant),
+            *_with_values(name, array, _integers(name, array, constant), constant=constant),
             *_orders(name, array),
         ]
         for number, (kind, words, change) in enumerate(listed):
@@ -114,6 +117,16 @@ def _dropped(index: int, name: str, array: np.ndarray, *, is_data: bool) -> Iter
         yield "operand", f"the magnitude of {name} is taken", np.abs
         yield "operand", f"the logarithm of {name} is taken", np.log
         yield "operand", f"the exponential of {name} is taken", np.exp
+
+
+def _with_values(
+    name: str, array: np.ndarray, listed: Iterable[tuple[str, str, Change]], *, constant: bool
+) -> Iterator[tuple[str, str, Change]]:
+    """Say also what a constant is then, where that is short."""
+    for kind, words, change in listed:
+        short = constant and array.size <= _SHOWN
+        said = f"operand {name!r} is {text(change(array))}, the source has {text(array)}: " if short else ""
+        yield kind, said + words, change
 
 
 def _integers(name: str, array: np.ndarray, constant: bool) -> Iterator[tuple[str, str, Change]]:
@@ -276,6 +289,25 @@ def _read_again(case: NodeCase, index: int, words: str, sizes: set[int]) -> Any:
     """The same way to read the indices; where it changes nothing, as they are."""
     array = case.inputs[index]
     return dict(readings(formal(case.node, index), array, sizes)).get(words, array)
+
+
+def earlier_operands(case: NodeCase) -> Iterator[Hypothesis]:
+    """The node reads another value of the graph, one that is made before it, in the place of an operand."""
+    found = []
+    for index, value in enumerate(case.node.inputs):
+        mine = case.inputs[index]
+        if value is None or value.const_value is not None or not isinstance(mine, np.ndarray):
+            continue
+        alike = [(n, a) for n, a in case.earlier.items() if (a.shape, a.dtype.kind) == (mine.shape, mine.dtype.kind)]
+        others = ((n, a) for n, a in alike if n != value.name and not np.array_equal(a, mine))
+        for number, (name, array) in enumerate(others):
+            words = f"operand {formal(case.node, index)!r} (input {index}) reads {name!r}, in the source {value.name!r}"
+            change = functools.partial(_replaced, array=array)
+            bits = OPERAND + among(len(case.inputs)) + among(number + 1)
+            predict = functools.partial(with_operand(index, change), case)
+            # On other inputs nothing is known of that value: it is not made of what the node reads.
+            found.append(Hypothesis("operand", words, predict, bits=bits))
+    yield from sorted(found, key=lambda one: one.bits)
 
 
 def other_outputs(case: NodeCase) -> Iterator[Hypothesis]:

@@ -58,7 +58,7 @@ def differences(case: NodeCase) -> Iterator[Hypothesis]:
     for node in _likely(case, part, alike)[:_MOST]:
         yield from _node_differences(case, part, node)
         yield from body_differences(case, part, node)
-    if not alike:
+    if not alike and len(part.nodes) >= len(part.source):  # one for several is a fused one, whatever is wrong in it
         yield from _other_nodes(case, part)
 
 
@@ -220,7 +220,7 @@ def other_nodes(case: NodeCase) -> Iterator[Hypothesis]:
     """Several nodes of the target that compute it in another way: what is left to say where nothing else fits."""
     part = case.target_part
     own = {_family(node) for node in part.source} if part is not None else set()
-    if part is None or len(part.nodes) < 2 or all(_family(node) in own for node in part.nodes):
+    if part is None or max(len(part.nodes), len(part.source)) < 2 or all(_family(node) in own for node in part.nodes):
         return
     last = part.nodes[-1].outputs[0].name
     ops, sources = (", ".join(node.op_type for node in nodes[-_MOST:]) for nodes in (part.nodes, part.source))

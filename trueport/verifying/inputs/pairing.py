@@ -64,7 +64,7 @@ def _pair_inputs(source: Sequence[Port], target: Sequence[Port]) -> list[Pairing
 def _pair_outputs(source: Sequence[Port], target: Sequence[Port], permute: bool) -> list[Pairing]:
     partners = _partners(source, target)
     if partners is not None:
-        orders = [_order_of_output(s, t) if permute else None for s, t in zip(source, partners, strict=True)]
+        orders = [_permutation(s, t)[1] if permute else None for s, t in zip(source, partners, strict=True)]
         found = [Pairing(s.name, t.name, perm) for s, t, perm in zip(source, partners, orders, strict=True)]
         return _narrowed(found, source, partners)
     by_name = {_plain(port.name): port for port in target}
@@ -127,19 +127,6 @@ def _order(source: Port, target: Port) -> tuple[int, ...] | None:
     raise UsageError(words, where="inputs", remedy="compare models that take the same inputs")
 
 
-def _order_of_output(source: Port, target: Port) -> tuple[int, ...] | None:
-    """Return the permutation with which more sizes are the same than without; that open dims allow it says nothing."""
-    perm = _permutation(source, target)[1]
-    if perm is None or source.shape is None or target.shape is None:
-        return None
-    turned = [source.shape[axis] for axis in perm]
-    return perm if _count_same(turned, target.shape) > _count_same(source.shape, target.shape) else None
-
-
-def _count_same(one: Sequence[Any], other: Sequence[Any]) -> int:
-    return sum(isinstance(a, int) and a == b for a, b in zip(one, other, strict=True))
-
-
 def _permutation(source: Port, target: Port) -> tuple[bool, tuple[int, ...] | None]:
     """Return whether declared shapes can agree, and the permutation of axes with which they do (None: as they are)."""
     if source.shape is None or target.shape is None or source.kind != "tensor" or target.kind != "tensor":
@@ -154,10 +141,18 @@ def _permutation(source: Port, target: Port) -> tuple[bool, tuple[int, ...] | No
         for perm in itertools.permutations(range(rank))
         if _fit([source.shape[axis] for axis in perm], target.shape)
     ]
+    # An open dim fits any size: an order of axes is told by the sizes that it puts in their places.
+    as_it_is = _known(source.shape, target.shape, range(rank))
+    fitting = [perm for perm in fitting if _known(source.shape, target.shape, perm) > as_it_is]
     # The usual ones first: channels moved to the end, or to the front.
     usual = [(0, *range(2, rank), 1), (0, rank - 1, *range(1, rank - 1))]
     chosen = [perm for perm in usual if perm in fitting] or fitting
     return (True, chosen[0]) if chosen else (False, None)
+
+
+def _known(source: Sequence[Any], target: Sequence[Any], perm: Sequence[int]) -> int:
+    """Count the axes whose sizes both declare, and declare alike, in an order of axes."""
+    return sum(isinstance(s, int) and s == t for s, t in zip((source[a] for a in perm), target, strict=True))
 
 
 def _fit(one: Sequence[Any], other: Sequence[Any]) -> bool:

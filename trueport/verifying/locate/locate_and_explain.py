@@ -31,6 +31,7 @@ from trueport.verifying.judge.criteria import Asked
 from trueport.verifying.judge.precision import coarser
 from trueport.verifying.judge.sensitivity import Sensitivity
 from trueport.verifying.locate.another_sample import OtherSamples
+from trueport.verifying.locate.earlier_values import with_earlier_values
 from trueport.verifying.locate.first_node import GROWS, locate
 from trueport.verifying.locate.inside_bodies import unrolled
 from trueport.verifying.locate.result import Cause, Culprit, Located, Part
@@ -93,6 +94,8 @@ def pursue(
     if found.culprit is None:
         return Pursuit(_with_missing_outputs(found, executions[0], outputs), aligned)
     culprit = _with_target_part(found.culprit, target.model, found.feeds, declarations)
+    if walk.weight_bytes <= _HEAVY:
+        culprit = with_earlier_values(culprit, walk, found.feeds)
     culprit = _explained(culprit, walk, aligned, k, declarations)
     if isinstance(oracle, OnnxOracle) and not culprit.within:
         culprit = _looked_inside(culprit, executions[0], target.model, found.feeds, oracle.registry, k, memory)
