@@ -18,6 +18,7 @@ from trueport.fidelity import Verdict
 from trueport.report.schema import load_schema
 from trueport.report.verification import render
 from trueport.verifying.inner_values import _is_turned_over
+from trueport.verifying.judge.sensitivity import moved_inputs
 from trueport.verifying.verification import Verification
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21]> g '
@@ -146,3 +147,12 @@ def test_steps_behind_a_quantization_are_counted(turned: int, is_faithful: bool)
     assert _is_turned_over(plain, got, truth, noisy, 8.0) == is_faithful
     assert not _is_turned_over(plain, plain * 3, truth, noisy, 8.0)
     assert not _is_turned_over(plain, got, truth, [truth + 1e-8] * 12, 8.0)
+
+
+def test_members_of_a_sequence_are_moved_one_by_one() -> None:
+    members = [np.ones((2, 3), np.float32), np.ones(4, np.float32)]
+    moved = moved_inputs({"s": members, "at": np.arange(3), "none": None})
+    assert [array.shape for array in moved["s"]] == [(2, 3), (4,)]
+    assert all(np.all(array != 1) for array in moved["s"])
+    assert moved["none"] is None
+    np.testing.assert_array_equal(moved["at"], np.arange(3))

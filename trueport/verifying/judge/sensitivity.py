@@ -6,7 +6,7 @@ does not change by more than is allowed for rounding would not show as large an 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -67,10 +67,27 @@ class Sensitivity:
 def moved_inputs(feeds: Feeds, seed: int = 0) -> dict[str, Any]:
     """Return inputs of which floats are moved, and without floats the other numbers exchanged among each other."""
     rng = np.random.default_rng(seed)
-    arrays = {name: np.asarray(value) for name, value in feeds.items()}
-    if any(_is_float(array) for array in arrays.values()):
-        return {name: _moved(array, rng) if _is_float(array) else feeds[name] for name, array in arrays.items()}
-    return {name: np.roll(array, 1) if array.dtype.kind in "iub" else feeds[name] for name, array in arrays.items()}
+    if any(_is_float(array) for value in feeds.values() for array in _arrays(value)):
+        return {name: _changed(value, lambda a: _moved(a, rng) if _is_float(a) else a) for name, value in feeds.items()}
+    return {
+        name: _changed(value, lambda a: np.roll(a, 1) if a.dtype.kind in "iub" else a) for name, value in feeds.items()
+    }
+
+
+def _arrays(value: Any) -> Iterator[np.ndarray]:
+    """Yield the arrays of an input: of a sequence those of its members, whose shapes may differ."""
+    if isinstance(value, (list, tuple)):
+        for member in value:
+            yield from _arrays(member)
+    elif isinstance(value, (np.ndarray, np.generic)):
+        yield np.asarray(value)
+
+
+def _changed(value: Any, change: Callable[[np.ndarray], np.ndarray]) -> Any:
+    """Return an input with every array changed; what is none stays."""
+    if isinstance(value, (list, tuple)):
+        return [_changed(member, change) for member in value]
+    return change(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
 
 
 def is_moved(plain: Any, moved: Any, truth: Any, noisy: Sequence[Any], k: float) -> bool:
