@@ -7,7 +7,7 @@ WORKERS ?= 2
 export TF_CPP_MIN_LOG_LEVEL ?= 3
 
 PYTEST := $(BIN)/python -m pytest
-CASES := tests tests/torch/operators/one_by_one.py
+ALL_CASES := -o python_files='test_*.py one_by_one.py'
 
 .PHONY: help setup demo test test-quick test-op test-all test-machines test-runtimes test-versions lint types devices docs \
 	bench clean
@@ -43,12 +43,12 @@ test-quick: $(STAMP) ## before each commit: lint, types, structure, the command 
 .PHONY: quick-tests
 test-quick test-op: SHELL := bash
 quick-tests:
-	$(PYTEST) -p tests.selection.quick -n $(WORKERS) --dist worksteal -m "not slow" $(CASES)
+	$(PYTEST) -p tests.selection.quick -n $(WORKERS) --dist worksteal -m "not slow" $(ALL_CASES)
 
 # What concerns one operator (tests/selection/operator.py); `make test-op OP=Resize MARKS=` runs the slow grids too.
 MARKS ?= not slow
 test-op: $(STAMP) ## everything about one operator, in all directions: make test-op OP=Resize
-	time $(PYTEST) -p tests.selection.operator --operator "$(OP)" -m "$(MARKS)" $(CASES)
+	time $(PYTEST) -p tests.selection.operator --operator "$(OP)" -m "$(MARKS)" $(ALL_CASES)
 
 test-all: lint types ## the slow grids as well
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

@@ -26,7 +26,7 @@ class Mentions:
     """Test functions of a module that concern an operator."""
 
     by_body: frozenset[str]
-    """the function names it, or calls one that does: all rows"""
+    """the function names it, or calls one that does"""
     by_rows: bool
     """a table or an imported module may name it: the rows that do"""
 
@@ -42,12 +42,12 @@ def _tree(path: Path) -> ast.Module:
 def mentions_of(path: Path, wanted: frozenset[str]) -> Mentions:
     """Return what the module at ``path`` says of the operators ``wanted``."""
     functions = {node.name: node for node in _tree(path).body if isinstance(node, _Function)}
-    named = {name for name, node in functions.items() if mentioned(node.body, set(wanted))}
+    named = {name for name, node in functions.items() if mentioned(node.body, wanted)}
     while more := {n for n, node in functions.items() if n not in named and mentioned(node.body, named)}:
         named |= more
     others = [node for node in _tree(path).body if not isinstance(node, _Function)]
     decorators = [decorator for node in functions.values() for decorator in node.decorator_list]
-    by_rows = mentioned([*others, *decorators], set(wanted)) or _imports_mention(path, wanted)
+    by_rows = mentioned([*others, *decorators], wanted) or _imports_mention(path, wanted)
     return Mentions(frozenset(name for name in named if name.startswith("test")), by_rows)
 
 
@@ -55,5 +55,5 @@ def _imports_mention(path: Path, wanted: frozenset[str]) -> bool:
     modules = {node.module or "" for node in ast.walk(_tree(path)) if isinstance(node, ast.ImportFrom)}
     files = (_ROOT / f"{module.replace('.', '/')}.py" for module in modules if module.startswith("tests."))
     return bool(modules.intersection(_TABLES)) or any(
-        mentioned(_tree(file).body, set(wanted)) for file in files if file.exists()
+        mentioned(_tree(file).body, wanted) for file in files if file.exists()
     )

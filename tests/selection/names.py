@@ -5,21 +5,26 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
-__all__ = ["means", "mentioned", "texts", "words"]
+__all__ = ["means", "mentioned", "names", "texts"]
 
 _WORD = re.compile(r"\w+")
 
 
-def words(text: str) -> set[str]:
-    """Return the words of a text: letters, digits and underscores."""
-    return set(_WORD.findall(text))
+def names(text: str, wanted: AbstractSet[str]) -> bool:
+    """True if a text has one of the words, or is one in another spelling: ``leaky_relu``, ``leaky relu``."""
+    return not wanted.isdisjoint(_WORD.findall(text)) or _squashed(text) in map(_squashed, wanted)
+
+
+def _squashed(text: str) -> str:
+    return text.replace("_", "").replace(" ", "").lower()
 
 
 def means(name: str, operator: str) -> bool:
     """True if the last part of a public name is the operator's: ``tf.nn.leaky_relu``, ``keras.layers.LeakyReLU``."""
-    wanted = operator.replace("_", "").lower()
+    wanted = _squashed(operator)
     tokens = [token for token in name.rpartition(".")[2].lower().split("_") if token]
     starts = range(len(tokens))
     return any("".join(tokens[i:j]) == wanted for i in starts for j in range(i + 1, len(tokens) + 1))
@@ -36,15 +41,15 @@ def texts(value: Any, depth: int = 3) -> Iterator[str]:
             yield from texts(part, depth - 1)
 
 
-def mentioned(nodes: Iterable[ast.AST], wanted: set[str]) -> bool:
+def mentioned(nodes: Iterable[ast.AST], wanted: AbstractSet[str]) -> bool:
     """True if code names one of the ``wanted`` words: as a name, an attribute, or in a text that is no docstring."""
     parts = [part for node in nodes for part in ast.walk(node)]
     docstrings = {id(part.value) for part in parts if isinstance(part, ast.Expr)}
     for part in parts:
         if isinstance(part, ast.Constant):
-            named = words(part.value) if isinstance(part.value, str) and id(part) not in docstrings else set()
+            found = isinstance(part.value, str) and id(part) not in docstrings and names(part.value, wanted)
         else:
-            named = {getattr(part, "attr", getattr(part, "id", ""))}
-        if named & wanted:
+            found = getattr(part, "attr", getattr(part, "id", "")) in wanted
+        if found:
             return True
     return False

@@ -1,6 +1,6 @@
 """Everything about one operator, in all directions.
 
-pytest -p tests.selection.operator --operator Resize tests tests/torch/operators/one_by_one.py
+pytest -p tests.selection.operator --operator Resize -o python_files='test_*.py one_by_one.py'
 
 Selected are tests that name the operator in their code or in their row, and tests of TensorFlow sources that name an
 operation whose handler emits it; files and public functions called like it; cases of ONNX's backend suite with such a
@@ -11,7 +11,7 @@ Rows of the printed pages are shown at the end.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import onnx
@@ -19,7 +19,7 @@ import pytest
 
 from tests.selection.emitters import operations
 from tests.selection.modules import Mentions, mentions_of
-from tests.selection.names import means, texts, words
+from tests.selection.names import means, names, texts
 
 __all__ = ["Selection"]
 
@@ -37,13 +37,12 @@ class Selection:
 
     def __init__(self, operator: str) -> None:
         self.operator = operator.rpartition("::")[2]
-        emitting = {frontend: operations(frontend, self.operator) for frontend in ("tensorflow", "torch")}
-        self.emitting = {frontend: frozenset(names | {self.operator}) for frontend, names in emitting.items()}
+        self.emitting = {frontend: operations(frontend, self.operator) for frontend in ("tensorflow", "torch")}
 
     def wanted(self, path: Path) -> frozenset[str]:
         """Return the names to look for in a file: those of TensorFlow's operations where its sources are tested."""
         sources = path.is_relative_to(_TESTS / "frontends")
-        return self.emitting["tensorflow"] if sources else frozenset({self.operator})
+        return frozenset({self.operator} | (self.emitting["tensorflow"] if sources else set()))
 
     @functools.cache  # noqa: B019
     def mentions(self, path: Path) -> Mentions:
@@ -55,28 +54,40 @@ class Selection:
         special = inside in _PUBLIC or path.name in _COMPLETE or inside.startswith(_SUITE)
         return special or self._is_its_own(path) or bool(self.mentions(path))
 
-    def has(self, item: pytest.Function) -> bool:
-        """True if a collected test concerns the operator."""
+    def chosen(self, items: Sequence[pytest.Function]) -> list[pytest.Function]:
+        """Return the collected tests that concern the operator.
+
+        Of a function that names it all rows are taken, unless some of them name it themselves.
+        """
+        by_row = {item.nodeid for item in items if self._has_row(item)}
+        with_rows = {(item.path, item.originalname) for item in items if item.nodeid in by_row}
+        return [
+            item
+            for item in items
+            if item.nodeid in by_row or ((item.path, item.originalname) not in with_rows and self._has(item))
+        ]
+
+    def _has_row(self, item: pytest.Function) -> bool:
         inside, row = item.path.relative_to(_TESTS).as_posix(), _row(item)
-        if item.path.name in _COMPLETE or self._is_its_own(item.path):
-            return True
         if inside in _PUBLIC:
             return any(self._is_public(getattr(value, "name", "")) for value in row.values())
-        if inside.startswith(_SUITE):
-            return row.get("name") in self._cases
-        if item.originalname in self.mentions(item.path).by_body:
+        if inside.startswith(_SUITE) and row.get("name") in self._cases:
             return True
-        said = {item.callspec.id, *texts(row)} if row else set()
-        return bool(self.wanted(item.path) & {word for text in said for word in words(text)})
+        return any(names(text, self.wanted(item.path)) for text in (item.callspec.id, *texts(row))) if row else False
+
+    def _has(self, item: pytest.Function) -> bool:
+        if item.path.name in _COMPLETE or self._is_its_own(item.path):
+            return True
+        listed = item.path.relative_to(_TESTS).as_posix().startswith(_SUITE) and "name" in _row(item)
+        return not listed and item.originalname in self.mentions(item.path).by_body
 
     def _is_its_own(self, path: Path) -> bool:
         return path.name.startswith("test_") and means(path.stem.removeprefix("test_"), self.operator)
 
     def _is_public(self, name: str) -> bool:
         root, _, rest = name.partition(".")
-        emitted = self.emitting["torch"] if root == "aten" else frozenset({self.operator})
         last = rest.partition(".")[0] if root == "aten" else name
-        return last in emitted or means(last, self.operator)
+        return (root == "aten" and last in self.emitting["torch"]) or means(last, self.operator)
 
     @functools.cached_property
     def _cases(self) -> frozenset[str]:
@@ -87,7 +98,7 @@ class Selection:
 
     def rows(self) -> Iterator[str]:
         """Yield the rows of the docs' tables that begin with the operator or an operation that emits it."""
-        named = {name.replace("`", "") for names in self.emitting.values() for name in names}
+        named = {self.operator}.union(*self.emitting.values())
         for page in sorted((_ROOT / "docs").glob("*.md")):
             for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
                 first = line.partition("|")[2].partition("|")[0].strip().strip("`") if line.startswith("|") else ""
@@ -134,16 +145,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     selection = config.stash[_SELECTION]
-    chosen = [item for item in items if isinstance(item, pytest.Function) and selection.has(item)]
-    kept = {id(item) for item in chosen}
-    config.hook.pytest_deselected(items=[item for item in items if id(item) not in kept])
+    chosen = selection.chosen([item for item in items if isinstance(item, pytest.Function)])
+    kept = {item.nodeid for item in chosen}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
     items[:] = chosen
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     selection = config.stash[_SELECTION]
     terminalreporter.section(f"{selection.operator} in the docs")
-    for frontend, names in selection.emitting.items():
-        terminalreporter.line(f"emitted from {frontend}: {', '.join(sorted(names - {selection.operator})) or 'none'}")
+    for frontend, emitting in selection.emitting.items():
+        listed = ", ".join(sorted(emitting)) or "by no handler itself"
+        terminalreporter.line(f"emitted from {frontend}: {listed}")
     for row in selection.rows():
         terminalreporter.line(row if len(row) < 200 else row[:199] + "…")

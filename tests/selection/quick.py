@@ -1,6 +1,6 @@
 """One test of each family and direction, the structure, the declarations and the command line.
 
-pytest -p tests.selection.quick tests tests/torch/operators/one_by_one.py
+pytest -p tests.selection.quick -o python_files='test_*.py one_by_one.py'
 
 The rules follow the layout: of a folder with one file per family, the first test of each file; of the command line, the
 first row of each test; of PyTorch's cases, the first one of each namespace; what only reads code, whole. Whole networks

@@ -9,7 +9,7 @@ import pytest
 
 from tests.selection.emitters import operations
 from tests.selection.modules import mentions_of
-from tests.selection.names import means, mentioned, texts
+from tests.selection.names import means, mentioned, names, texts
 from tests.selection.quick import rule_of
 
 TESTS = Path(__file__).parents[1]
@@ -32,6 +32,11 @@ def test_a_public_name_means_an_operator(name: str, operator: str) -> None:
 @pytest.mark.parametrize(("name", "operator"), [("tf.nn.leaky_relu", "Relu6"), ("torch.erfinv", "Erf"), ("", "Erf")])
 def test_another_name_does_not(name: str, operator: str) -> None:
     assert not means(name, operator)
+
+
+def test_a_text_names_an_operator() -> None:
+    assert names("y = LeakyRelu <alpha = 0.1> (x)", {"LeakyRelu"}) and names("leaky relu", {"LeakyRelu"})
+    assert not names("this and that", {"And"}) and not names("QLinearLeakyRelu", {"LeakyRelu"})
 
 
 def test_code_mentions_what_is_no_docstring() -> None:

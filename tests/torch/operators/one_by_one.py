@@ -1,6 +1,6 @@
-"""Each case of PyTorch as a test of its own: collected when this file is given to pytest by name.
+"""Each case of PyTorch as a test of its own, for `make test-quick` and `make test-op`, which take a few of them.
 
-``test_operators.py`` judges the same cases by namespace, many in one module, which takes less time for all of them.
+``test_operators.py`` judges all cases by namespace, many in one module, which takes less time.
 """
 
 from __future__ import annotations
