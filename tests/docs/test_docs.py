@@ -13,7 +13,7 @@ import pytest
 from tests.docs.run_page import blocks
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 RUNNABLE = [page for page in PAGES if any(b.language in ("python", "console") for b in blocks(page))]
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 _FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
