@@ -147,3 +147,18 @@ def test_a_factor_is_that_of_the_node_that_has_it_and_not_of_what_reads_its_resu
     target = model(text.format("y = Gemm <alpha = 0.51> (x, w, b)"), w=weight, b=bias)
     found = culprit(source, target, {"x": FLOAT})
     assert (found.op, found.causes[0].what) == ("Mul", "B is 1.02 times the source's")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "words"),
+    [
+        ("y, i = TopK <sorted = 1> (x, k)", "y, i = TopK <sorted = 0> (x, k)", "sorted = 0, the source has 1"),
+        ("y = Mul(x, w)", "y = Max(x, low)", "the target has Max, the source has Mul"),
+    ],
+)
+def test_what_is_read_in_the_target_comes_before_what_it_looks_like(one: str, other: str, words: str) -> None:
+    """An order that is left open gives no numbers to compare; a Max with a low bound looks as if nothing was done."""
+    constants = {"k": np.asarray([3], np.int64), "w": np.float32(2), "low": np.float32(-1e3)}
+    text = "a (float[4,6] x) => (float[N,K] y) {{ {0} }}"
+    source, target = (model(text.format(body), **constants) for body in (one, other))
+    assert first(source, target, {"x": FLOAT}).what == words

@@ -42,7 +42,13 @@ from trueport.verifying.causes.search import fewer_rows, fits, search
 from trueport.verifying.causes.shapes_of_error import error_patterns, narrow_arithmetic
 from trueport.verifying.causes.sizes import other_windows, sizes_of_the_result
 from trueport.verifying.causes.special_numbers import other_special_numbers, unusual_numbers
-from trueport.verifying.causes.structure import differences, differences_as_read, other_nodes, target_constants
+from trueport.verifying.causes.structure import (
+    differences,
+    differences_as_read,
+    nodes_as_read,
+    other_nodes,
+    target_constants,
+)
 from trueport.verifying.causes.ties import near_ties
 from trueport.verifying.locate.first_node import Cause
 
@@ -82,6 +88,8 @@ RULES: tuple[Rule, ...] = (
 )
 """Each yields its hypotheses from the shortest description to the longest."""
 _ENOUGH = 3
+_PATTERNS = frozenset({"scale", "offset", "clip"})
+"""Kinds that describe what the error looks like."""
 _TIPPED = frozenset({"constant", "dtype", "indices", "layout", "offset", "operand", "scale"})
 """Kinds of which a small one tips a choice between nearly equal numbers, be it the cause or not."""
 
@@ -107,6 +115,8 @@ def explain(
     constants = sorted([*other_weights(small, theirs), *all_weights(small, theirs)], key=lambda one: one.bits)
     rules = [iter(weights), iter(constants), *(rule(small) for rule in RULES)]
     result = search(small, rules, k, others)
+    if all(one.kind in _PATTERNS for one in result.hypotheses):
+        said += differences_as_read(small)
     found = [*said, *_with_ties([_cause(one) for one in result.hypotheses], case)]
     if not result.hypotheses:
         found += list(differences_as_held(small, k))
@@ -118,7 +128,7 @@ def explain(
         if not found:
             found += [_cause(one) for one in rule(case) if fits(one, case, k)]
     if not found:
-        found += differences_as_read(small)
+        found += nodes_as_read(small)
     nothing = f"none of {result.tried} hypotheses gives the target's numbers"
     return tuple(found) or (Cause("unknown", "unknown", nothing),)
 

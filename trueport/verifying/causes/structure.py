@@ -30,7 +30,7 @@ from trueport.verifying.causes.relation import relation
 from trueport.verifying.causes.solving import REFUSED
 from trueport.verifying.locate.result import Cause
 
-__all__ = ["differences", "differences_as_read", "other_nodes", "target_constants"]
+__all__ = ["differences", "differences_as_read", "nodes_as_read", "other_nodes", "target_constants"]
 
 _EVIDENCE = "so it is in the target's node {}; tried in float64 on the same inputs, it gives the target's numbers"
 _MOST = 8
@@ -62,26 +62,52 @@ def differences(case: NodeCase) -> Iterator[Hypothesis]:
         yield from _other_nodes(case, part)
 
 
-def differences_as_read(case: NodeCase) -> Iterator[Cause]:
-    """Attributes that the target's node of the same operator has otherwise, where its evaluation is refused."""
+def differences_as_read(case: NodeCase) -> list[Cause]:
+    """What the target's node of the same operator has otherwise, though no number tells.
+
+    What changes the result in float64 comes first; then what the float64 evaluation refuses, or leaves as it is.
+    """
     part = case.target_part
-    alike = [node for node in part.nodes if _family(node) == _family(case.node)] if part is not None else []
-    if part is None or len(alike) != 1:
-        return
-    (node,), place = alike, f"read in the target's node {alike[0].name or alike[0].outputs[0].name!r}"
-    evidence = f"{place}; it can't be evaluated in float64, so it is not known to give the target's numbers"
+    if part is None or len(part.source) > 1:  # of several nodes each may have differences that are harmless
+        return []
+    alike = [node for node in part.nodes if _family(node) == _family(case.node)]
+    if len(alike) != 1:
+        return []
+    read, place = [], f"read in the target's node {alike[0].name or alike[0].outputs[0].name!r}"
     has = bound_attributes(case)
-    for name, value in _attributes(case.node, node).items():
-        if _is_refused(with_attributes({name: value}), case):
-            yield Cause("attribute", f"{name} = {text(value)}, the source has {text(has[name])}", evidence)
+    for name, value in _attributes(case.node, alike[0]).items():
+        words = f"{name} = {text(value)}, the source has {text(has[name])}"
+        read.append(_as_read("attribute", words, place, with_attributes({name: value}), case))
+    for kind, words, changes in _operands(case, part, alike[0]):
+        read.append(_as_read(kind, words, place, _changed({}, changes), case))
+    return [cause for _, cause in sorted(read, key=lambda item: item[0])]
 
 
-def _is_refused(predict: Predict, case: NodeCase) -> bool:
+def _as_read(kind: str, words: str, place: str, predict: Predict, case: NodeCase) -> tuple[int, Cause]:
     try:
-        predict(case)
+        made, truth = np.asarray(predict(case)), np.asarray(case.truth)
     except REFUSED:
-        return True
-    return False
+        unknown = "it can't be evaluated in float64, so it is not known to give the target's numbers"
+        return 1, Cause(kind, words, f"{place}; {unknown}")
+    same = made.shape == truth.shape and made.dtype.kind not in "OUS" and np.allclose(made, truth, equal_nan=True)
+    if same or made.dtype.kind in "OUS":
+        return 2, Cause(kind, words, f"{place}; evaluated in float64 it makes no difference on these inputs")
+    return 0, Cause(kind, words, f"{place}; by itself it does not give the target's numbers")
+
+
+def nodes_as_read(case: NodeCase) -> Iterator[Cause]:
+    """Operators that only the target has; nothing where it has fewer nodes, which are fused ones."""
+    part = case.target_part
+    if part is None or len(part.nodes) < len(part.source):
+        return
+    own = {_family(node) for node in part.source}
+    fresh = [node for node in part.nodes if _family(node) not in own]
+    if not fresh:
+        return
+    ops, sources = (", ".join(node.op_type for node in nodes[-_MOST:]) for nodes in (fresh, part.source))
+    names = ", ".join(repr(node.name or node.outputs[0].name) for node in fresh[-_MOST:])
+    evidence = f"read in the target's nodes {names}; it is not known to give the target's numbers"
+    yield Cause("nodes", f"the target has {ops}, the source has {sources}", evidence)
 
 
 def _family(node: ir.Node) -> str:
@@ -213,7 +239,9 @@ def _other_nodes(case: NodeCase, part: TargetPart) -> Iterator[Hypothesis]:
         name = node.name or node.outputs[0].name
         evidence = f"its node {name!r}, tried in float64 on its inputs, gives the target's numbers"
         on = functools.partial(_theirs, case, part, node)
-        yield Hypothesis("operator", words, on, evidence, bits=STRUCTURE + 2)
+        # One node for one: a shorter way to say it than what the other operator happens to do.
+        alone = len(part.nodes) == len(part.source) == 1
+        yield Hypothesis("operator", words, on, evidence, bits=STRUCTURE + (0.5 if alone else 2))
 
 
 def other_nodes(case: NodeCase) -> Iterator[Hypothesis]:
