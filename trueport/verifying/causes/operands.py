@@ -26,6 +26,7 @@ from trueport.verifying.causes.hypothesis import (
     with_operand,
     with_operands,
 )
+from trueport.verifying.causes.quantization import role
 from trueport.verifying.causes.relation import relation
 
 __all__ = ["all_weights", "earlier_operands", "other_indices", "other_operands", "other_outputs", "other_weights"]
@@ -252,12 +253,15 @@ def _other_weight(
     how = relation(mine, other)
     words = f"weight {formal(case.node, index)!r} differs in {len(differ)} of {mine.size} elements"
     words += f": {how}" if how else ""
+    if mine.size == 1:
+        words = f"{formal(case.node, index)} is {text(other.item())}, the source has {text(mine.item())}"
     evidence = (
         f"the target's {name!r}, put in its place, gives the target's numbers; "
         f"first at {list(place)}: {other[place]!s}, the source has {mine[place]!s}"
     )
     change = functools.partial(_replaced, array=other)
-    return hypothesis(case, "weight", words, with_operand(index, change), bits, evidence)
+    kind = role(case, index) or ("constant" if mine.size == 1 else "weight")
+    return hypothesis(case, kind, words, with_operand(index, change), bits, evidence)
 
 
 def _in_our_order(mine: np.ndarray, array: np.ndarray) -> Iterator[np.ndarray]:
