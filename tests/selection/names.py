@@ -42,7 +42,7 @@ def texts(value: Any, depth: int = 3) -> Iterator[str]:
 
 
 def mentioned(nodes: Iterable[ast.AST], wanted: AbstractSet[str]) -> bool:
-    """True if code names one of the ``wanted`` words: as a name, an attribute, or in a text that is no docstring."""
+    """True if a name, an attribute or a string of the code, docstrings aside, has one of the ``wanted`` words."""
     parts = [part for node in nodes for part in ast.walk(node)]
     docstrings = {id(part.value) for part in parts if isinstance(part, ast.Expr)}
     for part in parts:

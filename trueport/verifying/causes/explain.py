@@ -56,7 +56,6 @@ __all__ = ["explain", "fits", "is_read"]
 
 RULES: tuple[Rule, ...] = (
     differences,
-    differences_of_constants,
     other_branches,
     passed_through,
     other_quantization,
@@ -113,13 +112,14 @@ def explain(
     weights = sorted(weights_of_the_same_name(small, target), key=lambda one: one.bits)
     theirs = [*stored, *target_constants(small)]
     constants = sorted([*other_weights(small, theirs), *all_weights(small, theirs)], key=lambda one: one.bits)
-    rules = [iter(weights), iter(constants), *(rule(small) for rule in RULES)]
+    read = differences_of_constants(small)
+    rules = [iter(weights), iter(constants), iter(read), *(rule(small) for rule in RULES)]
     result = search(small, rules, k, others)
     if all(one.kind in _PATTERNS for one in result.hypotheses):
         said += differences_as_read(small)
     found = [*said, *_with_ties([_cause(one) for one in result.hypotheses], case)]
     if not result.hypotheses:
-        found += list(differences_as_held(small, k))
+        found += list(differences_as_held(small, read, k))
     for last in (shape_evidence, narrow_arithmetic, unusual_numbers):
         found += list(last(case))[: max(0, _ENOUGH - len(found))]
     if not found:
@@ -134,7 +134,7 @@ def explain(
 
 
 def is_read(case: NodeCase, target: Model, k: float) -> bool:
-    """Whether what the target's own weights or nodes have otherwise explains the node."""
+    """Return whether differences that are read in the target's weights or nodes explain the node."""
     small = fewer_rows(case)
     held = (one for one in differences_of_constants(small) if one.is_read)
     read = (*weights_of_the_same_name(small, target), *differences(small), *held)

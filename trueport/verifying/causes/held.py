@@ -29,7 +29,7 @@ from trueport.verifying.causes.hypothesis import (
     text,
 )
 from trueport.verifying.causes.relation import relation
-from trueport.verifying.causes.search import fits
+from trueport.verifying.causes.search import fits, texts_of
 from trueport.verifying.locate.result import Cause
 
 __all__ = ["differences_as_held", "differences_of_constants"]
@@ -87,8 +87,8 @@ class Reading:
         return same or (len(set(other)) >= _RECOGNIZED and bool(relation(mine, self.array)))
 
 
-def differences_of_constants(case: NodeCase) -> Iterator[Hypothesis]:
-    """The node with what the target holds in the place of its own constants, those that agree most first."""
+def differences_of_constants(case: NodeCase) -> list[Hypothesis]:
+    """Return the node with what the target holds in the place of its own constants, those that agree most first."""
     held, slots = _readable(case), list(_slots(case))
     orders = _orderings(slots, held)
     shapes = (np.shape(array) for array in (*case.inputs, case.target) if not isinstance(array, list))
@@ -98,7 +98,7 @@ def differences_of_constants(case: NodeCase) -> Iterator[Hypothesis]:
     sure = {id(slot): (slot, one.array) for slot, (one, bits) in found if not bits and one.is_recognized(slot.mine)}
     if len(sure) > 1:
         said.append(_all_of(case, list(sure.values())))
-    yield from sorted(said, key=lambda one: one.bits)
+    return sorted(said, key=lambda one: one.bits)
 
 
 def _all_of(case: NodeCase, changes: Sequence[tuple[Slot, np.ndarray]]) -> Hypothesis:
@@ -111,9 +111,12 @@ def _all_of(case: NodeCase, changes: Sequence[tuple[Slot, np.ndarray]]) -> Hypot
     return replace(hypothesis(case, "weight", words, on, STRUCTURE + 2 + 2 * len(changes), evidence), is_read=True)
 
 
-def differences_as_held(case: NodeCase, k: float) -> Iterator[Cause]:
-    """What is read in the target for certain where the node's numbers with it are others, or in other places."""
-    for one in differences_of_constants(case):
+def differences_as_held(case: NodeCase, constants: Sequence[Hypothesis], k: float) -> Iterator[Cause]:
+    """What is read in the target for certain where the node's numbers with it are others, or in other places.
+
+    ``constants``: the differences of the case's constants.
+    """
+    for one in constants:
         if one.is_read:
             yield Cause(
                 one.kind, one.what, f"{one.evidence.split(';')[0]}; it is not known to explain all of the numbers"
@@ -144,8 +147,7 @@ def _plain(value: Any) -> np.ndarray:
     array = np.asarray(value)
     if array.dtype.kind not in "OSU":
         return array
-    words = [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in array.ravel().tolist()]
-    return np.array(words, dtype=np.str_).reshape(array.shape)
+    return np.array(texts_of(array), dtype=np.str_).reshape(array.shape)
 
 
 def _slots(case: NodeCase) -> Iterator[Slot]:

@@ -23,7 +23,7 @@ from trueport.verifying.causes.hypothesis import run_on
 from trueport.verifying.causes.solving import REFUSED, distance
 from trueport.verifying.judge.output import judge
 
-__all__ = ["MOST", "Found", "fewer_rows", "fits", "search"]
+__all__ = ["MOST", "Found", "fewer_rows", "fits", "search", "texts_of"]
 
 MOST = 800
 """Hypotheses that are evaluated for one node."""
@@ -94,7 +94,7 @@ def _ratio(hypothesis: Hypothesis, case: NodeCase, k: float) -> float | None:
         return None
     array = np.asarray(predicted)
     if got.dtype.kind in "OUS":
-        return 0.0 if array.dtype.kind in "OUS" and _words(array) == _words(got) else None
+        return 0.0 if array.dtype.kind in "OUS" and texts_of(array) == texts_of(got) else None
     if got.dtype.kind not in "fc" and got.dtype.name != "bfloat16":
         return 0.0 if array.dtype == got.dtype and np.array_equal(array, got) else None
     with np.errstate(all="ignore"):
@@ -116,8 +116,8 @@ def _ratio(hypothesis: Hypothesis, case: NodeCase, k: float) -> float | None:
     return _BY_SIZE if left < _HARDLY and _is_as_small(array, got, noisy) else None
 
 
-def _words(array: np.ndarray) -> list[str]:
-    """Text as such: TensorFlow keeps it as bytes."""
+def texts_of(array: np.ndarray) -> list[str]:
+    """Return the elements of an array of text as strings: TensorFlow keeps them as bytes."""
     listed = array.ravel().tolist()
     return [one.decode("utf-8", "replace") if isinstance(one, bytes) else str(one) for one in listed]
 

@@ -89,8 +89,11 @@ def _as_read(kind: str, words: str, place: str, predict: Predict, case: NodeCase
     except REFUSED:
         unknown = "it can't be evaluated in float64, so it is not known to give the target's numbers"
         return 1, Cause(kind, words, f"{place}; {unknown}")
-    same = made.shape == truth.shape and made.dtype.kind not in "OUS" and np.allclose(made, truth, equal_nan=True)
-    if same or made.dtype.kind in "OUS":
+    if made.dtype.kind in "OUS":
+        same = np.array_equal(made, truth)
+    else:
+        same = made.shape == truth.shape and np.allclose(made, truth, equal_nan=True)
+    if same:
         return 2, Cause(kind, words, f"{place}; evaluated in float64 it makes no difference on these inputs")
     return 0, Cause(kind, words, f"{place}; by itself it does not give the target's numbers")
 

@@ -96,7 +96,7 @@ class Keys:
         keys = label_keys(node)
         if keys is None:
             return []
-        other = "no such key" if keys.dtype == object else keys.max() + 1
+        other = "no such key" if keys.dtype.kind == "O" else keys.max() + 1
         return [Aim(0, tuple(np.asarray(keys[part] if part < len(keys) else other, keys.dtype) for part in missing))]
 
 
